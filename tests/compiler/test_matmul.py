@@ -256,11 +256,21 @@ def test_what_there_is_no_kernel_for_is_refused(dtype: str, register_bytes: int)
 
 
 LARGE = [(200, 300, 100), (97, 401, 400), (190, 1003, 500), (1000, 33, 100), (61, 64, 1000), (301, 777, 23)]
+#: Rows, columns and depth of products whose depth is divided.
+DEEP = [
+    (144, 32, 4000),
+    (9, 16, 20_000),
+    (192, 128, 1537),
+    (192, 16, 1536),
+    (35, 13, 5001),
+    (33, 7, 9000),
+    (32, 144, 4001),
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("register_bytes", "fma"), TARGETS)
-@pytest.mark.parametrize("size", LARGE, ids=str)
+@pytest.mark.parametrize("size", LARGE + DEEP, ids=str)
 def test_products_in_parts_are_bitwise_the_whole(
     dtype: str, register_bytes: int, fma: bool, size: tuple[int, int, int]
 ) -> None:
@@ -273,3 +283,14 @@ def test_products_in_parts_are_bitwise_the_whole(
             for shares in (True, False)
         )
         assert found.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("register_bytes", "fma"), TARGETS)
+@pytest.mark.parametrize("size", DEEP, ids=str)
+def test_long_sums_in_parts(dtype: str, register_bytes: int, fma: bool, size: tuple[int, int, int]) -> None:
+    rng = np.random.default_rng(sum(size))
+    m, n, k = size
+    for shares in (True, False):
+        a, b = operand(rng, m, k, dtype), operand(rng, k, n, dtype)
+        check(gemm(dtype, register_bytes, fma, shares), a, b, int(shares), padding=3)

@@ -10,6 +10,7 @@ from functools import cache
 
 from .blocks import block_functions
 from .counted_loops import loop_metadata
+from .deep import deep_functions
 from .driver import entry_function
 from .geometry import geometry
 from .narrow import narrow_functions
@@ -80,6 +81,7 @@ def kernel_text(dtype: str, *, register_bytes: int = 64, fma: bool = True, share
             block_functions(g),
             narrow_functions(g),
             vector_product_functions(g),
+            deep_functions(g, shares),
             shared_functions(g) if shares else "",
             entry_function(g, symbol(dtype, register_bytes, shares), shares),
             'attributes #0 = { "no-builtins" }\n',

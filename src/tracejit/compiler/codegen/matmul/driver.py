@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...ir_text import NULL, TRUE, Value
 from .blocks import BLOCKS
 from .counted_loops import Signature, Writer
+from .deep import DEEP, is_deep
 from .geometry import Geometry
 from .narrow import DOT_CASE, NARROW, TURNED_CASE
 from .packing import COPY_SCALARS
@@ -58,8 +59,10 @@ def entry_function(g: Geometry, symbol: str, shares: bool) -> str:
         operands = a_row, a_col, w.arg.b, b_row, g.panel_bytes, w.arg.c, c_row, w.arg.accumulate
         w.invoke(SWEEP, *w.args("m n k a"), *operands)
     operands = *w.args("m n k a"), a_row, a_col, w.arg.b, b_row, b_col, w.arg.c, *rest, pack_b, pack_a
+    work = w.multiply(w.multiply(w.multiply(w.arg.m, w.arg.n), w.arg.k), picoseconds(g))
+    with w.returning(is_deep(w, g, work)):
+        w.invoke(DEEP, *operands, w.arg.parallel)
     if shares:
-        work = w.multiply(w.multiply(w.multiply(w.arg.m, w.arg.n), w.arg.k), picoseconds(g))
         on_threads = w.both(w.compare("sge", work, LEAST), w.compare("ne", w.arg.parallel, NULL))
         with w.returning(on_threads):
             w.invoke(SHARED, *operands, w.arg.parallel)

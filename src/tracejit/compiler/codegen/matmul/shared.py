@@ -24,32 +24,42 @@ FEW_ROWS = 192
 """Rows up to which a product with a packed right operand is shared by columns."""
 FEWEST_PANELS = 4
 """Panels of columns for which a thread packs the left operand, at least."""
-_MAX_ARGUMENTS = 16
+_MAX_ARGUMENTS = 20
 
 
 def shared_functions(g: Geometry) -> str:
     """The product in blocks, and the jobs that its blocks are."""
     w = Writer(SHARED)
-    closure = w.effect("ptr", 1, f"alloca [{_MAX_ARGUMENTS} x i64], align 8")
-
-    def start(name: str, arguments: Sequence[Value], count: Value, unit: int, cost: Value) -> None:
-        for place, value in enumerate(arguments):
-            w.store(value, w.offset(closure, 8 * place))
-        spelled = f"ptr @{name}.job, {closure.typed}, {count.typed}, i64 {unit}, i64 {cost}"
-        w.stmt(f"call void {w.arg.parallel}({spelled})")
+    closure = closure_memory(w)
 
     def call(callee: Signature, count: Value, rest: Sequence[Operand]) -> None:
         kinds = [p.kind for p in list(callee.values.values())[2:]]
         arguments = [Value(str(value), kind) for kind, value in zip(kinds, rest, strict=True)]
-        start(callee.name, arguments, count, *_work(w, g, callee, rest))
+        hand_over(w, closure, callee.name, arguments, count, *_work(w, g, callee, rest))
 
     wide = w.compare("sgt", w.arg.n, FEWEST_PANELS * g.panel)
     few_rows = w.both(w.arg.pack_b, w.compare("sle", w.arg.m, FEW_ROWS))
     with w.returning(w.both(few_rows, wide)):
         cost = w.multiply(w.op("mul", w.arg.m, w.arg.k), picoseconds(g))
-        start("columns", w.args(" ".join(BLOCKS.values)), w.arg.n, FEWEST_PANELS * g.panel, cost)
+        arguments = w.args(" ".join(BLOCKS.values))
+        hand_over(w, closure, "columns", arguments, w.arg.n, FEWEST_PANELS * g.panel, cost)
     over_blocks(w, g, call)
     return w.text() + _job(g, PANELS) + _job(g, ROWS) + _columns_job(g)
+
+
+def closure_memory(w: Writer) -> Value:
+    """Memory for the arguments of jobs, one job at a time."""
+    return w.effect("ptr", 1, f"alloca [{_MAX_ARGUMENTS} x i64], align 8")
+
+
+def hand_over(
+    w: Writer, closure: Value, name: str, arguments: Sequence[Value], count: Value, unit: int, cost: Value
+) -> None:
+    """Let the pool do the job of this name: `count` iterations, so many together, of such a cost."""
+    for place, value in enumerate(arguments):
+        w.store(value, w.offset(closure, 8 * place))
+    spelled = f"ptr @{name}.job, {closure.typed}, {count.typed}, i64 {unit}, i64 {cost}"
+    w.stmt(f"call void {w.arg.parallel}({spelled})")
 
 
 def picoseconds(g: Geometry) -> int:
@@ -68,32 +78,32 @@ def _work(w: Writer, g: Geometry, callee: Signature, rest: Sequence[Operand]) ->
 
 def _job(g: Geometry, callee: Signature) -> str:
     """What the pool calls: a part of all rows or panels, in memory of the thread's own."""
-    w, values = _opened(callee.name, list(callee.values.values())[2:])
+    w, values = opened_job(callee.name, list(callee.values.values())[2:])
     if callee is ROWS:
-        values[-1] = _own(w, values[-1])
+        values[-1] = own_memory(w, values[-1])
     w.invoke(callee, w.arg.begin, w.arg.end, *values)
     return w.text()
 
 
 def _columns_job(g: Geometry) -> str:
     """What the pool calls: the whole product for some columns."""
-    w, values = _opened("columns", list(BLOCKS.values.values()))
+    w, values = opened_job("columns", list(BLOCKS.values.values()))
     given = dict(zip(BLOCKS.values, values, strict=True))
     given["n"] = w.subtract(w.arg.end, w.arg.begin)
     given["b"] = w.offset(given["b"], w.multiply(given["b_col"], w.arg.begin))
     given["c"] = w.offset(given["c"], w.multiply(w.arg.begin, g.size))
-    given["work"] = _own(w, given["work"])
+    given["work"] = own_memory(w, given["work"])
     w.invoke(BLOCKS, *given.values())
     return w.text()
 
 
-def _opened(name: str, parameters: Sequence[Value]) -> tuple[Writer, list[Value]]:
+def opened_job(name: str, parameters: Sequence[Value]) -> tuple[Writer, list[Value]]:
     """The job of this name, and what is in its closure."""
     given = "ptr %closure, i64 %begin, i64 %end, ptr %own"
     w = Writer(Signature(f"{name}.job", given, linkage="internal ", directs=True))
     return w, [w.load(p.kind, w.offset(w.arg.closure, 8 * place)) for place, p in enumerate(parameters)]
 
 
-def _own(w: Writer, memory: Value) -> Value:
+def own_memory(w: Writer, memory: Value) -> Value:
     """The thread's own memory, if it has some, in the place of the caller's."""
     return w.select(w.compare("eq", w.arg.own, NULL), memory, w.arg.own)
