@@ -15,6 +15,7 @@ from itertools import product
 
 import numpy as np
 
+from ...core.dim import nonnegative
 from ...core.ir.graph import Constant, Graph, Node, Value
 from ...core.op import Op, ops
 from ...core.spec import TensorSpec
@@ -25,6 +26,8 @@ from ...ops.lowering import Reduce, Structure
 FLAG = TensorSpec((), np.dtype(np.float32))
 #: Elements of a row that is too short for a sum of its own.
 SHORT_ROW = 16
+#: Elements of a result for each of an input from which the input has a flag of its own.
+SPREAD = 8
 
 
 def watched(graph: Graph) -> Graph:
@@ -213,7 +216,7 @@ class _Cover:
             self._poison(value, node)
         made = {v for node in graph.nodes if not node.op.literal for v in node.outputs}
         for value, node in readers:
-            if value in made and value not in self._covered and can_be_made_to(node, value):
+            if value in made and value not in self._covered and is_cheaply_made_to(node, value):
                 self._poison(value, node)
 
     def _poison(self, value: Value, node: Node) -> None:
@@ -265,6 +268,12 @@ def can_be_made_to(node: Node, value: Value) -> bool:
     kinds = value.spec.dtype.kind + node.outputs[0].spec.dtype.kind
     alike = kinds == "ff" and value.spec.dtype == node.outputs[0].spec.dtype
     return node.op.elementwise and alike and _is_whole(node, value)
+
+
+def is_cheaply_made_to(node: Node, value: Value) -> bool:
+    """Can it be, and has the result not many elements for each of the input? Then a flag of the few costs less."""
+    many = nonnegative(node.outputs[0].spec.size - SPREAD * value.spec.size)
+    return can_be_made_to(node, value) and not many
 
 
 def passes_on(node: Node, value: Value) -> bool:
