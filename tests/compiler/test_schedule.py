@@ -69,6 +69,13 @@ def test_the_vector_axis_follows_the_consecutive_accesses() -> None:
     )
 
 
+def test_what_many_rows_have_in_common_does_not_make_them_lanes() -> None:
+    reduced = {"i": (60, "reduce"), "j": (1000, "reduce")}
+    rows = summed(reduced, at(i=1000, j=1), Index(0, ()))
+    rows.body[1:1] = [Load(name, buffer("y"), at(i=1)) for name in "abc"]
+    assert text(rows).startswith("| i j, vector j")
+
+
 def test_axes_of_size_one_are_gone() -> None:
     found = plan(pointwise({"i": 1, "j": 40, "k": 1}, at(j=1), at(j=1)), WIDE)
     assert found.gone == ("i", "k") and [str(line) for line in found.lines] == ["j"]

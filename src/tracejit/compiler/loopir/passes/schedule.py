@@ -348,7 +348,7 @@ def shared(facts: NestAnalysis, s: Store) -> bool:
 
 
 def axis_score(facts: NestAnalysis, axis: Axis, lanes: int) -> int:
-    """Work that runs in lanes, more for consecutive accesses, less for scattered ones."""
+    """Work that runs in lanes, more for consecutive accesses and what lanes share, less for scattered ones."""
     score = 1 + access_score(facts, axis, facts.body)
     if axis.kind == "parallel" and facts.tail is not facts.body:
         score += access_score(facts, axis, facts.tail) // 4  # it runs seldom
@@ -363,8 +363,8 @@ def access_score(facts: NestAnalysis, axis: Axis, part: Part) -> int:
         weight = 3 if isinstance(s, Store) else 2
         if is_scattered(facts, axis, terms, loaded):
             score -= 2 * weight - 1
-        elif terms.get(axis.name, 0) in (1, -1):
-            score += 2 * weight
+        elif terms.get(axis.name, 0) in (1, -1) or (isinstance(s, Load) and axis.name not in terms):
+            score += 2 * weight  # what all lanes read is loaded once, before the loop
     return score
 
 
