@@ -72,14 +72,14 @@ def test_every_part_knows_what_its_helpers_call(most):
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_results_do_not_depend_on_parts(arguments, fresh, monkeypatch, most):
     expected = flat(work(*map(tj.constant, arguments)))
-    monkeypatch.setattr(parts, "cores", lambda: most)
+    monkeypatch.setattr(parts, "processors", lambda: most)
     found = flat(tj.function(work)(*arguments))
     for a, b in zip(expected, found, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-13)
 
 
 def test_one_symbol_is_seen_outside(arguments, monkeypatch):
-    monkeypatch.setattr(parts, "cores", lambda: 3)
+    monkeypatch.setattr(parts, "processors", lambda: 3)
     made = pipeline.build(tj.function(work).graph(*arguments))
     parsed = elf.parse(made.image)
     assert [s.name for s in parsed.symbols if s.is_global] == [made.entry]

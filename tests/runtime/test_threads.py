@@ -14,7 +14,7 @@ import pytest
 import tracejit as tf
 from tracejit.compiler import cache
 from tracejit.compiler.codegen.threads import thread_pool
-from tracejit.runtime.threads import workers
+from tracejit.runtime.threads import processors, workers
 
 pytestmark = pytest.mark.skipif(
     not thread_pool.serves(cache.cpu.host().arch), reason="there is no thread pool for this machine"
@@ -135,13 +135,41 @@ def test_the_number_can_change() -> None:
 
 def test_the_default_is_the_processors_of_the_process() -> None:
     tf.configure(num_threads=0)
-    assert workers.wanted() == len(os.sched_getaffinity(0))
+    assert workers.wanted() == processors.processors() <= len(os.sched_getaffinity(0))
     code = (
         "\n    import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
         + PROGRAM
         + "\n    f(x); print(names())"
     )
     assert run(code) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("membership", "files", "expected"),
+    [
+        ("0::/\n", {"cpu.max": "250000 100000\n"}, [3]),
+        ("0::/\n", {"cpu.max": "max 100000\n"}, []),
+        ("0::/\n", {"cpu.max": "1000 100000\n"}, [1]),
+        ("0::/a/b\n", {"a/cpu.max": "200000 100000\n", "a/b/cpu.max": "900000 100000\n"}, [9, 2]),
+        ("0::/outside/c\n", {"cpu.max": "400000 100000\n"}, [4]),
+        ("0::/../up\n", {"cpu.max": "400000 100000\n"}, [4]),
+        ("0::/\n", {"cpu.max": "nonsense\n"}, []),
+        (
+            "4:memory:/m\n3:cpu,cpuacct:/d\n",
+            {"cpu,cpuacct/d/cpu.cfs_quota_us": "150000\n", "cpu,cpuacct/d/cpu.cfs_period_us": "50000\n"},
+            [3],
+        ),
+        ("1:cpu:/\n", {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, []),
+        ("", {}, []),
+    ],
+)
+def test_control_groups_limit_the_processors(tmp_path, membership, files, expected) -> None:
+    groups, own = tmp_path / "groups", tmp_path / "membership"
+    own.write_text(membership)
+    for name, text in files.items():
+        (groups / name).parent.mkdir(parents=True, exist_ok=True)
+        (groups / name).write_text(text)
+    assert list(processors.quotas(groups, own)) == expected
 
 
 def test_settings_are_checked() -> None:
@@ -196,6 +224,76 @@ def test_a_fork_while_others_compute() -> None:
     """
     )
     assert run(code, TRACEJIT_NUM_THREADS="3", PYTHONWARNINGS="ignore") == "[0, 0, 0, 0, 0] []"
+
+
+def test_an_interrupted_start_or_stop_is_made_up_for() -> None:
+    code = (
+        PROGRAM
+        + """
+    import time
+    from tracejit.runtime.threads import workers
+    plain, left = threading.Thread.start, [3]
+    def interrupted(thread):  # before, while and after the thread begins
+        worker = thread.name.startswith("tracejit-worker")
+        left[0] -= worker
+        if not worker or left[0] != 2:
+            plain(thread)
+        if worker:
+            raise KeyboardInterrupt
+    threading.Thread.start = interrupted
+    for _ in range(3):
+        try:
+            f(x)
+            time.sleep(1)
+        except KeyboardInterrupt:
+            print("interrupted", end=" ")
+    threading.Thread.start = plain
+    pool = workers.running()
+    print(start(4), pool.state.workers, len(pool.threads), end=" ")
+    join = threading.Thread.join
+    def fails(thread):
+        threading.Thread.join = join
+        raise KeyboardInterrupt
+    threading.Thread.join = fails
+    try:
+        pool.stop()
+    except KeyboardInterrupt:
+        pass
+    pool.decide()
+    print(start(4), pool.state.workers, end=" ")
+    pool.stop()
+    print(len(names()), pool.state.workers, pool.state.stop)
+    """
+    )
+    assert run(code, TRACEJIT_NUM_THREADS="5") == "interrupted interrupted interrupted 4 4 4 4 4 0 0 0"
+
+
+def test_a_fork_while_others_start_workers() -> None:
+    code = (
+        PROGRAM
+        + """
+    from tracejit.runtime.threads import workers
+    expected = np.asarray(f(x)).tobytes()
+    for _ in range(20): f(x)
+    pool, over = workers.running(), threading.Event()
+    def change():
+        while not over.is_set():
+            pool.stop(); pool.decide(); f(x)
+    threads = [threading.Thread(target=change) for _ in range(2)]
+    for t in threads: t.start()
+    statuses = []
+    for _ in range(10):
+        child = os.fork()
+        if not child:
+            os._exit(0 if not names() and np.asarray(f(x)).tobytes() == expected else 1)
+        statuses.append(os.waitpid(child, 0)[1])
+    over.set()
+    for t in threads: t.join()
+    pool.decide()
+    print(sum(statuses), start(2), pool.state.workers)
+    """
+    )
+    assert run(code, TRACEJIT_NUM_THREADS="3", PYTHONWARNINGS="ignore") == "0 2 2"
 
 
 def test_eight_python_threads_and_nested_calls() -> None:

@@ -10,10 +10,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ...core.lazy import Later
+from ...runtime.threads.processors import processors
 from ..ir_text import DIRECTS
 from . import llvm
 from .machines import Unit
-from .workers import cores
 
 if TYPE_CHECKING:
     from ...runtime.linking import relocatable
@@ -35,7 +35,7 @@ _GLOBAL = re.compile(r"^(@[\w.]+) = internal constant .*$", re.M)
 
 def compiled(unit: Unit, entry: str) -> bytes:
     """The object of a module for this machine, where only the entry is seen outside; the errors of `compile_text`."""
-    units = split(unit, cores())
+    units = split(unit, processors())
     if len(units) == 1:
         return llvm.compile_text(unit.text, opt=unit.opt, ready=unit.ready, hoisted=unit.hoisted)
     images = llvm.compile_units([(part, None) for part in units])

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...runtime.threads.processors import processors
+
 _PATIENCE = 0.1  # seconds
 _working: set[Work] = set()  # LLVM must not be at work where the process ends
 os.register_at_fork(after_in_child=_working.clear)  # the threads are the parent's
@@ -93,7 +95,7 @@ def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
                 return
             found[place] = work()
 
-    threads = [Work(one_by_one) for _ in range(min(cores(), len(works)))]
+    threads = [Work(one_by_one) for _ in range(min(processors(), len(works)))]
     try:
         for thread in threads:
             thread.start()
@@ -106,13 +108,6 @@ def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.result()
     return found
-
-
-def cores() -> int:
-    """How many threads of this process can run at once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def without_lock(function: Any, parameters: Sequence[Any]) -> Any:
