@@ -177,6 +177,23 @@ def test_sizes_that_are_not_known_while_tracing():
     assert told(f, np.zeros((4, 5), np.float32)).endswith("# here: any size")
 
 
+def test_an_infinity_that_many_are_divided_by(mode):
+    @mode
+    def f(x):
+        total = tf.reduce_sum(x, axis=1, keepdims=True)  # here: rows
+        return tf.reduce_sum((x / total) ** 2)
+
+    @mode
+    def steps(x):
+        for _ in tf.range(3):
+            total = tf.reduce_sum(x, axis=1, keepdims=True)  # here: rows in a loop
+            x = x / total * 0.0 + x
+        return tf.reduce_sum(x * 1e-9)
+
+    assert told(f, np.full((60, 100), 1e307)).endswith("# here: rows")
+    assert told(steps, np.full((60, 100), 1e307)).endswith("# here: rows in a loop")
+
+
 def test_a_loop_carries_a_flag_only_where_it_must():
     def integrate(y):
         for _ in tf.range(1000):
