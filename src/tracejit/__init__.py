@@ -5,10 +5,10 @@ of the 2018-2020 tutorials; :func:`function` compiles them.
 """
 
 import typing as _typing
-from importlib import import_module as _import_module
 
 from .core import seams as _seams
 from .core.lazy import WholeFirst as _WholeFirst
+from .core.lazy import loaded as _loaded
 from .core.lazy import long_lived as _long_lived
 from .core.lazy import unknown_in as _unknown_in
 
@@ -82,7 +82,7 @@ def _load_all() -> None:
     """Load what most programs want."""
     _whole_first.retire()
     with _long_lived():
-        names = vars(_import_module(f"{__name__}._names"))
+        names = vars(_loaded(f"{__name__}._names"))
     globals().update({name: x for name, x in names.items() if not name.startswith("_")})
 
 
@@ -97,12 +97,12 @@ if not _typing.TYPE_CHECKING:
             if name in globals():
                 return globals()[name]
         if name in _FACES:
-            face = _import_module(f"{__name__}.{name}")
+            face = _loaded(f"{__name__}.{name}")
             vars(face).setdefault("__getattr__", _unknown_in(face.__name__))
             return face
         if name not in _NAMES:
             raise _seams.unknown_name(__name__, name, {*globals(), *_FACES, *_NAMES})
-        value = globals()[name] = getattr(_import_module(f"{__name__}.{_NAMES[name]}"), name)
+        value = globals()[name] = getattr(_loaded(f"{__name__}.{_NAMES[name]}"), name)
         return value
 
 

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import time
+from _thread import get_ident
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
@@ -30,6 +31,55 @@ LOADED_AT = time.time_ns()
 _DEFINITION = re.compile(
     r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*)(?:: [^=\n]+)? = )", re.M
 )
+
+
+#: Seconds that a fork waits, at the most.
+LONGEST = 10.0
+
+_inside: dict[int, int] = {}  # threads, and how deep they are
+
+
+class Unforked:
+    """A block that other threads' forks wait for: nobody would open in the child what is locked here.
+
+    That is so of Python's locks of modules that load, and of those inside of LLVM.
+    """
+
+    def __enter__(self) -> None:
+        thread = get_ident()
+        _inside[thread] = _inside.get(thread, 0) + 1
+
+    def __exit__(self, *error: object) -> None:
+        thread = get_ident()
+        _inside[thread] -= 1
+        if not _inside[thread]:
+            del _inside[thread]
+
+
+unforked = Unforked()
+
+
+def _wait_before_fork() -> None:
+    own, end = get_ident(), time.monotonic() + LONGEST
+    while _inside.keys() - {own} and time.monotonic() < end:
+        time.sleep(1e-3)
+
+
+def _forget_others() -> None:
+    for thread in _inside.keys() - {get_ident()}:
+        del _inside[thread]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait_before_fork, after_in_child=_forget_others)
+
+
+def loaded(name: str) -> ModuleType:
+    """A module by its full name, loaded now if it was not."""
+    if name in sys.modules:
+        return importlib.import_module(name)
+    with unforked:
+        return importlib.import_module(name)
 
 
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -50,7 +100,7 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         if target not in places:
             raise seams.unknown_name(module, name, names)
         home, attribute = places[target]
-        value = importlib.import_module(home)
+        value = loaded(home)
         if attribute is not None:
             value = getattr(value, attribute)
         vars(face)[name] = value
@@ -117,7 +167,7 @@ class Later:
         self._name = _resolved(name, package)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        return getattr(loaded(self._name), name)
 
 
 class WholeFirst:

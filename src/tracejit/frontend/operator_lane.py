@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -32,6 +31,7 @@ from ..runtime.lane import operator_words as words
 from ..runtime.lane.backward_words import BACKWARD
 from ..runtime.lane.operator_words import Word
 from ..runtime.lane.words import Api
+from ..runtime.threads.forks import fork_safe
 from . import small_kernels
 
 _CALL = Op.__call__  # written in Python
@@ -61,7 +61,7 @@ _FUNCTIONS = {
 }  # fmt: skip
 #: Where tuples of so many bytes before their items keep their hash.
 _HASHES = {24: 0, 32: 24}
-_lock = threading.Lock()
+_lock = fork_safe()
 #: Classes of tapes whose methods are machine code now.
 _served: set[type] = set()
 _NOBODY: tuple[Any, ...] = ()  # there is one empty tuple

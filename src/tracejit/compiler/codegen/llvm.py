@@ -12,18 +12,18 @@ import ctypes
 import re
 import struct
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
 
+from ...runtime.threads.forks import fork_safe
 from . import foreign
 from .machines import Machine, Target, Unit, joined, machine_of, own_architecture
 from .workers import together, without_lock
 
 _LEVELS = (0, 1, 2)
-_lock = threading.Lock()
+_lock = fork_safe()
 _idle: dict[tuple[Target | None, int], list[Any]] = {}
 """Machines that were used and can be again."""
 

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...core.lazy import unforked
 from ...runtime.threads.processors import processors
 
 _PATIENCE = 0.1  # seconds
@@ -51,7 +52,8 @@ class Work:
         try:
             if not self.given_up:
                 _working.add(self)
-                self.made = self.work()
+                with unforked:
+                    self.made = self.work()
         except BaseException as error:
             self.error = error
         finally:

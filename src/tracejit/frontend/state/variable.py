@@ -7,7 +7,6 @@ assigned. Outside of traces one thread at a time changes values, so that updates
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import repeat
@@ -30,6 +29,7 @@ from ...ops.state import read
 from ...ops.tensor import operators, printing
 from ...ops.tensor.at import At
 from ...ops.tensor.facts import FACTS
+from ...runtime.threads.forks import fork_safe
 from ..conversion import convert_to_tensor
 from .indexed_slices import IndexedSlices
 from .row_updates import in_range
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _ORDER = "buifc"  # kinds of dtype a value may be widened along
 
 #: Held while values of Variables change, from the reading of the old one to the storing of the new one.
-changing: threading.RLock = threading.RLock()
+changing: Any = fork_safe()
 
 
 def tracer() -> Trace | None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path, PurePosixPath
 
 MANY = 1 << 20
-_GROUPS, _MEMBERSHIP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+_GROUPS, _MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
 
 
 def processors() -> int:
@@ -30,30 +29,28 @@ def _allowed() -> int:
     return min(quotas(_GROUPS, _MEMBERSHIP), default=MANY)
 
 
-def quotas(groups: Path, membership: Path) -> Iterator[int]:
+def quotas(groups: str, membership: str) -> Iterator[int]:
     """Processors' worth of time, rounded up, in each control group that the process is in and that has a limit."""
     for line in _read(membership).splitlines():
         number, names, own = (*line.split(":", 2), "", "")[:3]
         if number != "0" and "cpu" not in names.split(","):
             continue
-        place = PurePosixPath(own)
-        for group in (
-            place,
-            *place.parents,
-        ):  # outside a container groups may have names that do not exist within
-            here = groups / names / str(group).lstrip("/")
-            limit = _read(here / "cpu.max").split() if number == "0" else _first_version(here)
+        parts = [part for part in own.split("/") if part not in ("", "..")]
+        for depth in range(len(parts), -1, -1):  # a name from outside of a container may mean nothing within
+            here = "/".join(filter(None, (groups, names, *parts[:depth])))
+            limit = _read(f"{here}/cpu.max").split() if number == "0" else _first_version(here)
             if len(limit) == 2 and all(map(str.isdecimal, limit)) and int(limit[1]) > 0:
                 yield max(1, -(-int(limit[0]) // int(limit[1])))
 
 
-def _first_version(group: Path) -> list[str]:
+def _first_version(group: str) -> list[str]:
     """What ``cpu.max`` has in the second version of control groups: time and period in microseconds."""
-    return [_read(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
+    return [_read(f"{group}/cpu.cfs_{name}_us").strip() for name in ("quota", "period")]
 
 
-def _read(path: Path) -> str:
+def _read(path: str) -> str:
     try:
-        return path.read_text()
+        with open(path, encoding="utf-8") as file:
+            return file.read()
     except (OSError, ValueError):
         return ""
