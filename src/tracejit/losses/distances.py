@@ -80,9 +80,9 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
     tf.Tensor([1.5], shape=(1,), dtype=float32)
     """
     y_true, y_pred = pair(y_true, y_pred)
-    size = tf.abs(y_pred - y_true)
-    near = tf.minimum(size, delta)
-    return mean(near * (size - 0.5 * near))
+    error = y_pred - y_true
+    near = tf.clip_by_value(error, -delta, delta)
+    return mean(near * (error - 0.5 * near))
 
 
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:

@@ -124,7 +124,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
     x: Any = as_tensor(features)
     if x.dtype.kind in "iu":
         x = ops.cast(x, dtype=default_float())
-    return ops.where(x > 0.0, x, alpha * x)
+    return ops.tied(ops.where(x > 0.0, x, alpha * x), x)
 
 
 def elu(features: Any, alpha: float = 1.0, name: str | None = None) -> Tensor:

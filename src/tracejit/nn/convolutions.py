@@ -336,7 +336,7 @@ def _pooled(x: Any, windows: tuple[int, ...], strides: Any, padding: Any, mean: 
     axes = _axes(x, windows, strides, None, padding)
     if not mean:
         limit = -np.inf if x.dtype.kind == "f" else int(np.iinfo(x.dtype).min)
-        return _joined(lambda parts: functools.reduce(ops.maximum, parts), x, axes, limit)
+        return ops.tied(_joined(lambda parts: functools.reduce(ops.maximum, parts), x, axes, limit), x)
     total = _joined(lambda parts: functools.reduce(ops.add, parts), x, axes, 0)
     seen = functools.reduce(np.multiply.outer, [a.seen() for a in axes])
     return ops.divide(total, seen[..., None].astype(x.dtype))

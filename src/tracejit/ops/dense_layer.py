@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.autodiff.batching import Batch
 from ..core.autodiff.scattered import dense as whole
+from ..core.autodiff.scattered import is_nothing, nothing
 from ..core.dim import product, same
 from ..core.errors import require
 from ..core.op import OPS, Joint, Op, defop, ops, real, sample
@@ -51,6 +52,8 @@ def _through(activation: Op, g: Any, y: Any) -> Any:
 
 
 def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
+    if is_nothing(gs[0]):
+        return [nothing(t.spec) if need else None for t, need in zip(record.inputs, needs, strict=True)]
     x, kernel, _ = record.inputs
     g = _through(OPS[record.attrs["activation"]], whole(gs[0]), record.outputs[0])
     return [

@@ -169,6 +169,7 @@ RULES: tuple[Rule, ...] = (
     Rule("identity", p.identity["x"], lambda make, node, x: x),
     Rule("stop_gradient", p.stop_gradient["x"], lambda make, node, x: x, final=True),
     Rule("number", p.number["x"], lambda make, node, x: x, final=True),
+    Rule("tied", p.tied["value", "to"], lambda make, node, value, to: value, final=True),
     Rule("read", p.read["now", "entry"], lambda make, node, now, entry: now, final=True),
     Rule("add_zero", p.add["x", 0.0], _same_spec, fast=True),
     Rule("zero_add", p.add[0.0, "x"], _same_spec, fast=True),

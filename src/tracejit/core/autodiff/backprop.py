@@ -19,7 +19,7 @@ from ..tensor import Overwritten, Tensor, as_recorded
 from ..tracing.depth import too_deep
 from ..tracing.dispatch import Record, recording, state
 from ..tracing.trace import replay, trace
-from .scattered import Scattered, add_cotangents, dense
+from .scattered import Scattered, add_cotangents, dense, is_nothing, nothing
 
 Cotangent = Any  # Tensor | Scattered | None
 
@@ -145,6 +145,8 @@ def input_cotangents(record: Record, gs: list[Cotangent], needs: list[bool]) -> 
         return op.vjp.rule(record, gs, needs)
     g, y = gs[0], record.outputs[0]
     if g.__class__ is not Tensor:
+        if is_nothing(g):
+            return _nothing_to(record, needs)
         g = dense(g)
     inputs, attrs = record.inputs, record.attrs
     if op.partial is not None:
@@ -153,12 +155,29 @@ def input_cotangents(record: Record, gs: list[Cotangent], needs: list[bool]) -> 
             for rule, need in zip(op.partial, needs, strict=True)
         ]
     if op.vjp is None:
-        raise NoGradient(f"gradient registry has no entry for: {op.type_name}{at(record.location)}")
+        raise _no_gradient(record)
     rules = op.vjp if len(op.vjp) == len(needs) else (op.vjp[0],) * len(needs)
     return [
         rule(g, y, *inputs, **attrs) if need and rule is not None else None
         for rule, need in zip(rules, needs, strict=True)
     ]
+
+
+def _nothing_to(record: Record, needs: list[bool]) -> list[Cotangent]:
+    """The cotangents of the inputs where that of the result is zero everywhere: no rule need multiply by it."""
+    op, inputs = record.op, record.inputs
+    rules: Any = op.vjp if op.partial is None else op.partial
+    if rules is None:
+        raise _no_gradient(record)
+    passes = rules if len(rules) == len(needs) else (rules[0],) * len(needs)
+    return [
+        nothing(t.spec) if need and rule is not None else None
+        for t, rule, need in zip(inputs, passes, needs, strict=True)
+    ]
+
+
+def _no_gradient(record: Record) -> NoGradient:
+    return NoGradient(f"gradient registry has no entry for: {record.op.type_name}{at(record.location)}")
 
 
 def scaled(g: Any, partial: Any) -> Tensor:

@@ -27,11 +27,22 @@ class Scattered:
         self.base: Tensor | None = base
 
 
+def nothing(spec: TensorSpec) -> Scattered:
+    """A cotangent that is zero everywhere: there is a path, and nothing passes."""
+    return Scattered(spec, ())
+
+
+def is_nothing(g: Any) -> bool:
+    """Is it zero everywhere, for all that is known?"""
+    return g.__class__ is Scattered and not g.pieces and g.base is None
+
+
 def is_rows(g: Any) -> bool:
     """Does a cotangent consist of rows of its tensor and nothing else?"""
     return (
         isinstance(g, Scattered)
         and g.base is None
+        and g.pieces != ()
         and all(p[0] == "gather" and p[1]["axis"] == 0 for p in g.pieces)
     )
 

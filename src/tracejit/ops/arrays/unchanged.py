@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.autodiff.batching import Batch
+from ...core.autodiff.scattered import nothing
 from ...core.op import defop, ops, sample
 from ...core.spec import TensorSpec
+from ...core.tensor import Tensor
 from ..lowering import Reindex
 from ..symbolic_values import same_sizes
 from .shape import VIEW
@@ -82,3 +85,33 @@ def number(input: TensorSpec) -> TensorSpec:
     Unlike `stop_gradient` it is not written to stop gradients: transforms of functions refuse to lose them here.
     """
     return input
+
+
+def _tied_tangent(record: Any, ts: list[Any]) -> list[Any]:
+    value = record.outputs[0]
+    return [ops.fill(shape=value.shape, value=0.0, dtype=value.dtype) if ts[0] is None else ts[0]]
+
+
+def _batch_tied(batch: Batch, value: Tensor, to: Tensor) -> Tensor:
+    value, to = batch.all_spread((value, to))
+    return ops.tied(value, to)
+
+
+@defop(
+    vjp=(lambda g, y, value, to: ops.tied(g, to), lambda g, y, value, to: nothing(to.spec)),
+    jvp=_tied_tangent,
+    vanishes_where="the result is linear in it from one kink to the next",
+    kernel=lambda value, to: value,
+    lower=Reindex(lambda v, to, out: v),
+    batch=_batch_tied,
+    size_rule=lambda node, value, to: value,
+    traits=(*VIEW, "internal"),
+    samples=(sample((2,), (3,), complex=True), sample((), (2, 2))),
+)
+def tied(value: TensorSpec, to: TensorSpec) -> TensorSpec:
+    """`value`, which depends on `to` as well, of any shape: by a derivative of zero, to any order.
+
+    The derivative of what is linear piece by piece is chosen by a comparison, through which nothing flows, and yet it
+    is a function of the argument. Tied to it, its own derivative is zero where it would be None.
+    """
+    return value

@@ -182,9 +182,13 @@ def softplus(x: TensorSpec) -> TensorSpec:
     return real(x)
 
 
+def _where_positive(g: Any, y: Any) -> Any:
+    return ops.tied(ops.where(ops.less(0.0, y), g, 0.0), y)
+
+
 @defop(
-    vjp=(lambda g, y, x: ops.where(ops.less(0.0, y), g, 0.0),),
-    jvp=lambda record, ts: [ops.where(ops.less(0.0, record.outputs[0]), ts[0], 0.0)],
+    vjp=(lambda g, y, x: _where_positive(g, y),),
+    jvp=lambda record, ts: [_where_positive(ts[0], record.outputs[0])],
     vanishes_where="no element of its argument is positive: {this}",
     kernel=lambda x: np.maximum(x, 0).astype(x.dtype),
     lower=Compose(lambda x: ops.maximum(x, 0)),
@@ -192,11 +196,7 @@ def softplus(x: TensorSpec) -> TensorSpec:
     samples=(sample((2, 3), low=0.5), sample((3,), low=-2.0, high=-0.5)),
 )
 def relu(features: TensorSpec) -> TensorSpec:
-    """``maximum(features, 0)``, with derivative 0 at 0.
-
-    The derivative is chosen by a comparison, through which nothing flows, as in `maximum`, `minimum` and `where`: a
-    tape gives None for the second derivative where nothing else depends on `features`. Zeros would have to be carried
-    back through all that lies before.
+    """``maximum(features, 0)``, with derivative 0 at 0; the second derivative is zero.
 
     Examples
     --------
