@@ -122,3 +122,44 @@ def test_confusion_matrix(run):
             f(tf.constant(labels), tf.constant([1, 2]))
     weighted = tf.math.confusion_matrix([0, 1], [1, 1], weights=[0.5, 2.0], dtype=tf.float32)
     assert weighted.numpy().tolist() == [[0.0, 0.5], [0.0, 2.0]]
+
+
+def second_order(f, x):
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x * x)
+        first = tape.gradient(y, x)
+    return y, first, outer.gradient(first, x)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0], ids=["max", "min"])
+def test_equal_extremes_share_the_gradient(sign, run):
+    x = tf.constant([[1.0, 5.0], [3.0, 5.0], [3.0, 2.0], [4.0, 4.0]])
+    f = tf.math.segment_max if sign > 0 else tf.math.segment_min
+    found = run(lambda x: second_order(lambda v: sign * f(sign * v, [0, 0, 0, 1]), x))(x)
+    y, first, second = (v.numpy() for v in found)
+    np.testing.assert_array_equal(y, [[9.0, 25.0], [16.0, 16.0]])
+    np.testing.assert_array_equal(first, [[0.0, 5.0], [3.0, 5.0], [3.0, 0.0], [8.0, 8.0]])
+    np.testing.assert_array_equal(second, [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+
+
+def test_what_was_there_shares_it_too(run):
+    def gradients(x, v):
+        with tf.GradientTape() as tape:
+            tape.watch([x, v])
+            y = tf.tensor_scatter_nd_max(x, [[0], [0], [1]], v)
+        return tape.gradient(y, [x, v])
+
+    x, v = tf.constant([2.0, 5.0, 1.0]), tf.constant([2.0, 2.0, 3.0])
+    of_x, of_v = run(gradients)(x, v)
+    np.testing.assert_allclose(of_x, [1 / 3, 1.0, 1.0], rtol=1e-6)
+    np.testing.assert_allclose(of_v, [1 / 3, 1 / 3, 0.0], rtol=1e-6)
+
+
+def test_products_of_sorted_segments(run):
+    x = tf.constant([2.0, 3.0, 0.0, 4.0])
+    y, first, second = run(lambda x: second_order(lambda v: tf.math.segment_prod(v, [0, 0, 2, 2]), x))(x)
+    np.testing.assert_allclose(y, [36.0, 1.0, 0.0])
+    np.testing.assert_allclose(first, [36.0, 24.0, 0.0, 0.0])

@@ -20,7 +20,6 @@ from ..frontend.creation import known
 from ..ops.arrays.index import stacked_positions
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.arrays.shape import sizes_of
-from ..ops.arrays.sort import descending
 from ..ops.tensor.at import At, Place
 from ..ops.tensor.indexing import get
 
@@ -285,7 +284,7 @@ def tensor_scatter_nd_sub(tensor: Any, indices: Any, updates: Any, name: str | N
 
 
 def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor` made no smaller than `updates` at the positions `indices`.
+    """`tensor` made no smaller than `updates` at the positions `indices`; the gradient is shared by equal elements.
 
     Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
 
@@ -295,11 +294,11 @@ def tensor_scatter_nd_max(tensor: Any, indices: Any, updates: Any, name: str | N
     >>> print(tf.tensor_scatter_nd_max([1, 2, 3], [[0], [2]], [9, 1]))
     tf.Tensor([9 2 3], shape=(3,), dtype=int32)
     """
-    return _ordered(tensor, indices, updates, ops.maximum)
+    return _extreme(tensor, indices, updates, True)
 
 
 def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """`tensor` made no larger than `updates` at the positions `indices`.
+    """`tensor` made no larger than `updates` at the positions `indices`; the gradient is shared by equal elements.
 
     Shape, dtype and errors (IndexError, ShapeError) are those of :func:`tensor_scatter_nd_update`.
 
@@ -309,20 +308,17 @@ def tensor_scatter_nd_min(tensor: Any, indices: Any, updates: Any, name: str | N
     >>> print(tf.tensor_scatter_nd_min([1.0, 5.0], [[1]], [3.0]))
     tf.Tensor([1. 3.], shape=(2,), dtype=float32)
     """
-    return _ordered(tensor, indices, updates, ops.minimum)
+    return _extreme(tensor, indices, updates, False)
 
 
-def _ordered(tensor: Any, indices: Any, updates: Any, choose: Any) -> Tensor:
-    """Written in the order of their values, so that of those that share a place the last one is the one to stay."""
+def _extreme(tensor: Any, indices: Any, updates: Any, largest: bool) -> Tensor:
+    """Of those that share a place the largest, or smallest, is the one to stay."""
     place, values = _places(tensor, indices, updates)
     x: Any = place.tensor
     flat = ops.reshape(x, shape=(x.spec.size,))
     number = ops.reshape(ops.iota(size=x.spec.size, dtype=_INT64), shape=x.shape)
-    where = ops.reshape(get(number, place.index), shape=(values.spec.size,))
-    wanted = choose(ops.gather(flat, where, axis=0), ops.reshape(values, shape=(values.spec.size,)))
-    order = ops.argsort(wanted if choose is ops.maximum else descending(wanted), axis=0)
-    where, wanted = (ops.gather(v, order, axis=0) for v in (where, wanted))
-    return ops.reshape(ops.scatter_set(flat, where, wanted, axis=0), shape=x.shape)
+    where, written = (ops.reshape(v, shape=(values.spec.size,)) for v in (get(number, place.index), values))
+    return ops.reshape(ops.scatter_extreme(flat, where, written, largest=largest), shape=x.shape)
 
 
 def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str | None = None) -> Tensor:

@@ -51,6 +51,7 @@ from tracejit.math.segments import confusion_matrix as confusion_matrix
 from tracejit.math.segments import segment_max as segment_max
 from tracejit.math.segments import segment_mean as segment_mean
 from tracejit.math.segments import segment_min as segment_min
+from tracejit.math.segments import segment_prod as segment_prod
 from tracejit.math.segments import segment_sum as segment_sum
 from tracejit.math.segments import unsorted_segment_max as unsorted_segment_max
 from tracejit.math.segments import unsorted_segment_mean as unsorted_segment_mean

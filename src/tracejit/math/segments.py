@@ -118,7 +118,7 @@ def unsorted_segment_sqrt_n(
 def unsorted_segment_max(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The largest element of each segment of `data`, of its dtype.
 
-    The lowest number of the dtype where nothing is of it. Of equal elements the last one gets the gradient.
+    The lowest number of the dtype where nothing is of it. Equal elements share the gradient.
     `segment_ids`, `num_segments`, shape and errors (IndexError, ShapeError) are those of :func:`unsorted_segment_sum`.
 
     Examples
@@ -223,6 +223,20 @@ def _extreme_of_sorted(data: Any, segment_ids: Any, extreme: Any) -> Tensor:
     if not empty.any():
         return y
     return ops.where(empty.reshape(-1, *[1] * (len(y.shape) - 1)), np.zeros((), y.dtype), y)
+
+
+def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The product of each segment of `data`, 1 where no row is of it.
+
+    `segment_ids`, shape, dtype and ValueError are those of :func:`segment_sum`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.math.segment_prod([2.0, 3.0, 4.0], [0, 0, 1]))
+    tf.Tensor([6. 4.], shape=(2,), dtype=float32)
+    """
+    return unsorted_segment_prod(data, segment_ids, _count_of_sorted(segment_ids))
 
 
 def _count_of_sorted(segment_ids: Any) -> int:

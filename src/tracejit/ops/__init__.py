@@ -12,6 +12,7 @@ from .elementwise import angles, arithmetic, bits, compare, neighbours, power, t
 from .linalg import products
 
 _LATER = {
+    "arrays.extremes": "scatter_extreme",
     "arrays.positions": "checked_position scatter_set",
     "control.checkpointing.loop_gradient": "loop_gradient",
     "control.checkpointing.snapshots": "blank",

@@ -353,6 +353,7 @@ from tracejit.math import rsqrt as rsqrt
 from tracejit.math import segment_max as segment_max
 from tracejit.math import segment_mean as segment_mean
 from tracejit.math import segment_min as segment_min
+from tracejit.math import segment_prod as segment_prod
 from tracejit.math import segment_sum as segment_sum
 from tracejit.math import squared_difference as squared_difference
 from tracejit.math import truediv as truediv
