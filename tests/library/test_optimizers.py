@@ -495,3 +495,44 @@ def test_rows_read_several_times_are_added_before_they_are_squared():
             optimizer.apply_gradients([(tape.gradient(loss, table), table)])
         np.testing.assert_allclose(table.numpy()[1, :2], second, rtol=2e-5)
         np.testing.assert_allclose(table.numpy()[4, :2], last, rtol=2e-5)
+
+
+# As KERAS, by SGD(0.25, momentum=0.5, use_ema=True, ema_momentum=0.5): every two steps, or when it is done.
+AVERAGES = {
+    2: ([0.75, -2.1875, 0.65625], 4.65625),
+    None: ([0.703125, -2.2109375, 0.9375], 4.65625),
+}
+
+
+@pytest.mark.parametrize("every", AVERAGES)
+def test_running_means_of_values_are_those_of_keras(every, run):
+    a, b = variables()
+    optimizer = tf.optimizers.SGD(
+        0.25, momentum=0.5, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=every
+    )
+
+    @run
+    def step(p, q):
+        optimizer.apply_gradients([(p, a), (q, b)])
+
+    for p, q in GRADIENTS:
+        step(tf.constant(p, tf.float64), tf.constant(q, tf.float64))
+    if every is None:
+        optimizer.finalize_variable_values([a, b])
+    np.testing.assert_allclose(a, AVERAGES[every][0], rtol=1e-12)
+    np.testing.assert_allclose(b, AVERAGES[every][1], rtol=1e-12)
+
+
+def test_fit_ends_with_the_running_means():
+    model = tf.Sequential([tf.layers.Dense(1, use_bias=False, kernel_initializer="ones")])
+    model.compile(tf.optimizers.SGD(1.0, use_ema=True, ema_momentum=0.5), lambda y, p: tf.reduce_mean(p))
+    model.fit(np.ones((2, 1), np.float32), np.ones((2, 1), np.float32), batch_size=1, verbose=0)
+    np.testing.assert_allclose(model.trainable_variables[0], [[-0.5]])  # of 0 and -1
+
+
+def test_running_means_are_asked_for_by_numbers_in_range():
+    with pytest.raises(ValueError, match="ema_momentum is in"):
+        tf.optimizers.SGD(ema_momentum=1.5)
+    with pytest.raises(ValueError, match="a number of steps"):
+        tf.optimizers.SGD(ema_overwrite_frequency=0)
+    assert tf.optimizers.Adam(use_ema=True).get_config()["use_ema"] is True

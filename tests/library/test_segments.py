@@ -160,6 +160,6 @@ def test_what_was_there_shares_it_too(run):
 
 def test_products_of_sorted_segments(run):
     x = tf.constant([2.0, 3.0, 0.0, 4.0])
-    y, first, second = run(lambda x: second_order(lambda v: tf.math.segment_prod(v, [0, 0, 2, 2]), x))(x)
+    y, first, _ = run(lambda x: second_order(lambda v: tf.math.segment_prod(v, [0, 0, 2, 2]), x))(x)
     np.testing.assert_allclose(y, [36.0, 1.0, 0.0])
     np.testing.assert_allclose(first, [36.0, 24.0, 0.0, 0.0])

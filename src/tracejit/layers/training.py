@@ -282,6 +282,8 @@ class Trainer:
             listeners.tell("on_epoch_end", epoch, logs)
             if self.stop_training:
                 break
+        if epochs > initial_epoch:
+            self.optimizer.finalize_variable_values(self.trainable_variables)
         listeners.tell("on_train_end", logs)
         return self.history
 

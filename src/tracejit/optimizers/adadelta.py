@@ -24,7 +24,7 @@ class Adadelta(Optimizer):
         How much of the running means is kept at each step.
     epsilon : float
         Added under the roots.
-    name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
         As for :class:`Optimizer`.
 
     Examples

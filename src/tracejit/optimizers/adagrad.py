@@ -24,7 +24,7 @@ class Adagrad(Optimizer):
         What the sum of squares starts with; not negative.
     epsilon : float
         Added under the root.
-    name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
         As for :class:`Optimizer`.
 
     Examples

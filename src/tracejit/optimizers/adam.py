@@ -34,7 +34,7 @@ class Adam(Optimizer):
         Added to the root of the mean square.
     amsgrad : bool
         Divide by the largest mean square so far.
-    name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
         As for :class:`Optimizer`.
 
     Examples

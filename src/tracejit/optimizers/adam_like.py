@@ -39,8 +39,10 @@ class Adamax(_TwoMeans):
 
     Parameters
     ----------
-    learning_rate, beta_1, beta_2, epsilon, name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    learning_rate, beta_1, beta_2, epsilon
         As for :class:`Adam`.
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
+        As for :class:`Optimizer`.
 
     Examples
     --------
@@ -66,8 +68,10 @@ class Nadam(_TwoMeans):
 
     Parameters
     ----------
-    learning_rate, beta_1, beta_2, epsilon, name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    learning_rate, beta_1, beta_2, epsilon
         As for :class:`Adam`.
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
+        As for :class:`Optimizer`.
 
     Examples
     --------
@@ -102,7 +106,7 @@ class Lion(Optimizer):
     learning_rate : float or schedule
     beta_1, beta_2 : float
         How much of the mean goes into a step, and how much of it is kept.
-    name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
         As for :class:`Optimizer`.
 
     Examples

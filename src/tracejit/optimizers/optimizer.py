@@ -39,6 +39,12 @@ class Optimizer(Configurable, tf.Module):
         Keep each entry of a gradient between minus this and this.
     global_clipnorm : float, optional
         Scale all gradients by one factor, down to this norm of them together.
+    use_ema : bool
+        Follow each Variable by a running mean of its values, which :meth:`finalize_variable_values` writes to it.
+    ema_momentum : float
+        In [0, 1]: how much of a running mean is kept at each step.
+    ema_overwrite_frequency : int, optional
+        Write the running means to the Variables after every so many steps; by default never on its own.
 
     Examples
     --------
@@ -62,8 +68,12 @@ class Optimizer(Configurable, tf.Module):
         clipnorm: float | None = None,
         clipvalue: float | None = None,
         global_clipnorm: float | None = None,
+        use_ema: bool = False,
+        ema_momentum: float = 0.99,
+        ema_overwrite_frequency: int | None = None,
     ):
         super().__init__(name)
+        _check_averages(ema_momentum, ema_overwrite_frequency)
         chosen = {"clipnorm": clipnorm, "clipvalue": clipvalue, "global_clipnorm": global_clipnorm}
         given = [k for k, v in chosen.items() if v is not None]
         if len(given) > 1:
@@ -72,6 +82,9 @@ class Optimizer(Configurable, tf.Module):
         self.clipvalue = clipvalue
         self.global_clipnorm = global_clipnorm
         self.weight_decay = weight_decay
+        self.use_ema = use_ema
+        self.ema_momentum = ema_momentum
+        self.ema_overwrite_frequency = ema_overwrite_frequency
         self.slots: list[dict[str, tf.Variable]] = []
         self._slot_of: dict[int, int] = {}
         self._owners: list[weakref.ref[tf.Variable]] = []
@@ -229,6 +242,8 @@ class Optimizer(Configurable, tf.Module):
             for gradient, (_, variable) in zip(gradients, present, strict=True):
                 self._step(variable, gradient, rate, step)
             self.iterations.assign(step)
+            if self.use_ema:
+                self._follow(step)
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[tf.Variable] | None = None) -> None:
         """Make one step with `grads`, in the order of `trainable_variables`, by default of those it was built for."""
@@ -253,6 +268,40 @@ class Optimizer(Configurable, tf.Module):
         variable.assign(value)
         for key, new in changed.items():
             slots[key].assign(new)
+
+    def _follow(self, step: tf.Tensor) -> None:
+        """Let the running means follow the Variables, all there are, and overwrite those when it is time."""
+        every = self.ema_overwrite_frequency
+        for variable, slots in zip(self.owners(), self.slots, strict=True):
+            if variable is None:
+                continue
+            now = variable.current()
+            kept = tf.where(step > 1, tf.cast(self.ema_momentum, now.dtype), tf.zeros((), now.dtype))
+            mean = slots["average"].current() * kept + now * (1.0 - kept)
+            slots["average"].assign(mean)
+            if every is not None:
+                variable.assign(tf.where(tf.equal(step % every, 0), mean, now))
+
+    def finalize_variable_values(self, var_list: Iterable[tf.Variable]) -> None:
+        """Write to the Variables in `var_list` the running means of their values, with ``use_ema``; else do nothing.
+
+        ``fit`` does so when it is done.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> v = tf.Variable(4.0)
+        >>> optimizer = tf.optimizers.SGD(1.0, use_ema=True, ema_momentum=0.5)
+        >>> for _ in range(2):
+        ...     optimizer.apply_gradients([(tf.constant(1.0), v)])
+        >>> optimizer.finalize_variable_values([v])
+        >>> v.numpy()
+        np.float32(2.5)
+        """
+        for variable in var_list:
+            slot = self._slot_of.get(variable.handle.serial)
+            if self.use_ema and slot is not None:  # else it has never changed
+                variable.assign(self.slots[slot]["average"].current())
 
     def _clipped(self, gradients: Sequence[Any]) -> Sequence[Any]:
         if self.clipnorm is not None:
@@ -292,7 +341,7 @@ class Optimizer(Configurable, tf.Module):
             key: tf.Variable(
                 np.full(variable.spec.shape, start, variable.dtype), trainable=False, name=f"{owner}/{key}"
             )
-            for key, start in self.state().items()
+            for key, start in {**self.state(), **({"average": 0.0} if self.use_ema else {})}.items()
         }
 
     def _attributes(self) -> list[tuple[str, Any]]:
@@ -313,6 +362,15 @@ class Optimizer(Configurable, tf.Module):
 
 class _Nobody:
     """A Variable that is gone."""
+
+
+def _check_averages(momentum: float, every: int | None) -> None:
+    if not 0.0 <= momentum <= 1.0:
+        raise ValueError(f"ema_momentum is in [0, 1], got {momentum}{at_user_line()}")
+    if every is not None and (not isinstance(every, int) or every < 1):
+        raise ValueError(
+            f"ema_overwrite_frequency is a number of steps, or None, got {every!r}{at_user_line()}"
+        )
 
 
 def _checked_variable(variable: Any) -> tf.Variable:

@@ -28,7 +28,7 @@ class RMSprop(Optimizer):
         Added under the root.
     centered : bool
         Divide by the variance instead: subtract the square of a running mean of the gradient.
-    name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
         As for :class:`Optimizer`.
 
     Examples

@@ -21,7 +21,7 @@ class SGD(Optimizer):
         In [0, 1].
     nesterov : bool
         Look ahead: ``w = w + momentum * v - learning_rate * g``, with the new ``v``.
-    name, weight_decay, clipnorm, clipvalue, global_clipnorm
+    name, weight_decay, clipnorm, clipvalue, global_clipnorm, use_ema, ema_momentum, ema_overwrite_frequency
         As for :class:`Optimizer`.
 
     Examples

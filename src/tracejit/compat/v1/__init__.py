@@ -93,8 +93,8 @@ contrib: SimpleNamespace = SimpleNamespace(
 
 _OF_MATH = (
     "bincount ceil confusion_matrix count_nonzero cumprod erfc floordiv floormod invert_permutation is_finite is_inf "
-    "log_sigmoid mod reciprocal rsqrt segment_max segment_mean segment_min segment_prod segment_sum squared_difference truediv "
-    "unsorted_segment_max unsorted_segment_mean unsorted_segment_sum"
+    "log_sigmoid mod reciprocal rsqrt segment_max segment_mean segment_min segment_prod segment_sum squared_difference "
+    "truediv unsorted_segment_max unsorted_segment_mean unsorted_segment_sum"
 )
 #: Names that moved: where they are now.
 MOVED = {
