@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -124,10 +127,56 @@ def test_gradients_that_cannot_be_are_refused():
     unused = loss(lambda x: tf.py_function(lambda a, b: a * 2.0, [x, x**2], tf.float32))
     np.testing.assert_allclose(unused(X).numpy(), [2.0, 2.0])
     rng = np.random.default_rng(0)
+    twice = tf.function(lambda x: tf.py_function(lambda a: a * a * float(rng.random()), [x], tf.float32))
     with pytest.raises(tf.GradientError, match="<lambda> gives other values each time"):
-        loss(lambda x: tf.py_function(lambda a: a * float(rng.random()), [x], tf.float32))(X)
+        tf.jacobian(tf.grad(lambda x: tf.reduce_sum(twice(x))))(X)
     stopped = loss(lambda x: x**2 + tf.numpy_function(np.sinh, [tf.stop_gradient(x)], tf.float32))
     np.testing.assert_allclose(stopped(X).numpy(), [2.0, 4.0])
+
+
+def test_the_gradient_is_that_of_the_call_which_is_not_made_again():
+    drawn = []
+
+    def scaled(a):
+        drawn.append(float(np.random.default_rng(len(drawn)).random()))
+        return a * a * drawn[-1]
+
+    f = tf.function(lambda x: tf.reduce_sum(tf.py_function(scaled, [x], tf.float32)))
+    np.testing.assert_allclose(tf.function(tf.grad(f))(X), 2.0 * X * drawn[0], rtol=1e-6)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(X)
+        y = f(X)
+    np.testing.assert_allclose(tape.gradient(y, X), 2.0 * X * drawn[1], rtol=1e-6)
+    assert len(drawn) == 2
+    with pytest.raises(tf.GradientError, match="scaled gives other values each time"):
+        tape.gradient(y, X)
+
+
+def test_calls_in_a_loop_keep_their_gradients_apart():
+    @tf.function
+    def f(x):
+        for _ in tf.range(3):
+            x = tf.py_function(lambda a: a * a, [x], tf.float32)
+        return tf.reduce_sum(x)
+
+    np.testing.assert_allclose(tf.grad(f)(X), 8.0 * X**7, rtol=1e-5)
+
+
+def test_a_function_lives_no_longer_than_the_program_that_calls_it():
+    def made():
+        weights = tf.constant([3.0, 4.0])
+        f = tf.function(lambda x: tf.reduce_sum(tf.py_function(lambda a: a * weights, [x], tf.float32)))
+        return f, weakref.ref(weights.array)
+
+    f, weights = made()
+    with tf.GradientTape() as tape:
+        tape.watch(X)
+        y = f(X)  # whose gradient nobody takes
+    np.testing.assert_allclose(tf.function(tf.grad(f))(X), [3.0, 4.0])
+    assert weights() is not None
+    del f, tape, y
+    gc.collect()
+    assert weights() is None
 
 
 def test_each_example_is_its_own_call():

@@ -252,6 +252,8 @@ class Op:
         self.multiple: bool = "multiple" in self.traits
         self.runs_graphs: bool = "runs_graphs" in self.traits
         self.literal: bool = "literal" in self.traits
+        # its attributes are what one program made
+        self.one_program: bool = self.runs_graphs or "this_process" in self.traits
         # no gradient flows to any input
         self.severs: bool = isinstance(self.vjp, tuple) and not any(self.vjp)
         # its code may name the user's line
@@ -306,9 +308,10 @@ class Op:
         """The specs of the outputs for the specs `inputs` and the attributes `attrs`; remembered for static shapes.
 
         Symbolic ones may record guards each time. Nothing is remembered where that would keep what only one program
-        needs: of ops with graphs, and of constants, which have no inputs and an array among their attributes.
+        needs: of ops with graphs, or that name a function of the program, and of constants, which have no inputs and an
+        array among their attributes.
         """
-        if not inputs or self.runs_graphs or any(s.symbolic for s in inputs):
+        if not inputs or self.one_program or any(s.symbolic for s in inputs):
             specs = self.infer(*inputs, **attrs)
             return specs if isinstance(specs, tuple) else (specs,)
         key = (inputs, tuple(attrs.items()))

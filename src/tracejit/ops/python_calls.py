@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
 from ..core.autodiff.scattered import dense
 from ..core.errors import GradientError, ShapeError, at
-from ..core.op import Joint, defop, ops
+from ..core.op import Attrs, Joint, defop, ops
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
+from ..core.tracing.dispatch import as_tensor
 from .arrays.shape import zeros
 from .lowering import Callback
 from .prints import host_effect, no_tangent
@@ -24,36 +26,64 @@ from .prints import host_effect, no_tangent
 #: What is said of a result's shape: its sizes, or the number of an argument that has the same.
 Shape = tuple[int, ...] | int
 
+_CALL = TensorSpec((), np.dtype(np.int64))
+#: In place of the number of a call of which nothing was kept.
+UNKEPT = np.int64(-1)
+
 _numbers = itertools.count()
-_functions: dict[int, Any] = {}
-_known: dict[Any, int] = {}
+_functions: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
-def number_of(function: Any) -> int:
+class Number(int):
+    """The number of a function, which lives as long as its number does: as an attribute, with graphs and their code."""
+
+    function: Any
+
+    def __deepcopy__(self, memo: Any) -> Number:
+        return self
+
+
+def number_of(function: Any) -> Number:
     """The number by which ops name `function`: from arrays to a sequence of arrays.
 
-    Its ``gradient``, a method of which inputs are differentiated, how many results it has and where, gives the function
-    from the inputs, the results and their cotangents to the cotangents of those inputs; there is none of those in
-    ``apart``, numbers of inputs.
+    Its ``keeping`` does the same, and gives the number of this call as one more result. Its ``gradient``, a method of
+    which inputs are differentiated, how many results it has and where, gives the function from the inputs, the results,
+    their cotangents and the number of the call, or `UNKEPT`, to the cotangents of those inputs; there is none of those
+    in ``apart``, numbers of inputs.
     """
-    if function not in _known:
-        _known[function] = next(_numbers)
-        _functions[_known[function]] = function
-    return _known[function]
+    known = _known.get(function)
+    if known is None:
+        known = _known[function] = next(_numbers)
+        _functions[known] = function
+    number = Number(known)
+    number.function = _functions[known]
+    return number
 
 
 def _specs(
-    values: Sequence[TensorSpec], dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+    values: Sequence[TensorSpec], dtypes: tuple[str, ...], shapes: tuple[Shape, ...], numbered: bool = False
 ) -> tuple[TensorSpec, ...]:
     sizes = [values[shape].shape if isinstance(shape, int) else shape for shape in shapes]
-    return tuple(TensorSpec(s, as_dtype(d)) for s, d in zip(sizes, dtypes, strict=True))
+    results = [TensorSpec(s, as_dtype(d)) for s, d in zip(sizes, dtypes, strict=True)]
+    return (*results, _CALL) if numbered else tuple(results)
+
+
+def _keeping(inputs: Sequence[Tensor], attrs: Attrs) -> Attrs:
+    """The form that keeps of a call what its gradient takes."""
+    return {**attrs, "numbered": True} if any(t.spec.differentiable for t in inputs) else attrs
 
 
 def _kernel(
-    *arrays: np.ndarray, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+    *arrays: np.ndarray,
+    function: int,
+    dtypes: tuple[str, ...],
+    shapes: tuple[Shape, ...],
+    numbered: bool = False,
 ) -> tuple[np.ndarray, ...]:
-    wanted = _specs([TensorSpec(a.shape, a.dtype) for a in arrays], dtypes, shapes)
-    found = _functions[function](*arrays)
+    wanted = _specs([TensorSpec(a.shape, a.dtype) for a in arrays], dtypes, shapes, numbered)
+    called = _functions[function]
+    found = called.keeping(*arrays) if numbered else called(*arrays)
     for number, (array, spec) in enumerate(zip(found, wanted, strict=True)):
         if array.shape != spec.shape:
             raise ShapeError(
@@ -66,7 +96,9 @@ def _kernel(
 
 def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     """The cotangents of the inputs: by the function's own gradient, called in Python too."""
-    function, inputs, outputs = _functions[record.attrs["function"]], record.inputs, record.outputs
+    function, inputs = _functions[record.attrs["function"]], record.inputs
+    results = len(record.attrs["dtypes"])
+    outputs, call = record.outputs[:results], record.outputs[results:] or (as_tensor(UNKEPT),)
     if any(t.dtype.kind == "c" for t in (*inputs, *outputs)):
         raise GradientError(
             f"{function}: no gradient of complex numbers flows through Python{at(record.location)}"
@@ -74,13 +106,14 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     needs = [need and i not in function.apart for i, need in enumerate(needs)]
     gradient = function.gradient(tuple(needs), len(outputs), record.location)
     cotangents = [
-        zeros(y.shape, y.dtype) if g is None else dense(g) for y, g in zip(outputs, gs, strict=True)
+        zeros(y.shape, y.dtype) if g is None else dense(g) for y, g in zip(outputs, gs[:results], strict=True)
     ]
     places = [i for i, need in enumerate(needs) if need]
     found = ops.python_gradient(
         *inputs,
         *outputs,
         *cotangents,
+        *call,
         function=number_of(gradient),
         dtypes=tuple([inputs[i].dtype.name for i in places]),
         shapes=tuple(places),
@@ -93,17 +126,23 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     vjp=Joint(_vjp),
     kernel=_kernel,
     lower=Callback(),
+    with_residuals=_keeping,
     traits=("effect", "expensive", "multiple", "may_fail", "this_process", "internal"),
 )
 def python_call(
-    *values: TensorSpec, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+    *values: TensorSpec,
+    function: int,
+    dtypes: tuple[str, ...],
+    shapes: tuple[Shape, ...],
+    numbered: bool = False,
 ) -> tuple[TensorSpec, ...]:
     """The results of a function of the program, which has a number, by their announced dtypes and shapes.
 
-    A shape is a tuple of sizes, or the number of the value that has the same. ShapeError, when the function has run,
-    where a result has another one.
+    With `numbered` the number of the call follows, under which the function keeps what its gradient takes. A shape is a
+    tuple of sizes, or the number of the value that has the same. ShapeError, when the function has run, where a result
+    has another one.
     """
-    return _specs(values, dtypes, shapes)
+    return _specs(values, dtypes, shapes, numbered)
 
 
 @defop(

@@ -1,11 +1,14 @@
 """Python functions called as ops, for programs that leave compiled functions by them.
 
-Compiled code calls them where they stand, each time, in the order of the program. A gradient is found by calling the
-function again, and is the whole one: a part that went through a number or an array is missed, and said to be.
+Compiled code calls them where they stand, each time, in the order of the program. Where a gradient may be asked for, a
+call keeps how to find it; one of which that is gone, by a gradient or by many later calls, is made again, as are those
+in the bodies of loops, which are run once more. A gradient is the whole one: a part that went through a number or an
+array is missed, and said to be.
 """
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,9 +21,13 @@ from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import at_once_in_a_kernel, is_tracing
 from ...ops.arrays.shape import sizes_of
-from ...ops.python_calls import number_of
+from ...ops.python_calls import UNKEPT, number_of
 from ..conversion import convert_to_tensor
-from ..transforms.grad import vjp
+from ..transforms.grad import followed, vjp
+
+#: Calls of a function of which is kept how to find their gradient, until somebody has asked.
+KEPT = 256
+_calls = itertools.count()
 
 
 def py_function(
@@ -53,8 +60,8 @@ def py_function(
     ShapeError
         In a compiled function, when a result has another shape.
     GradientError
-        In a compiled function, where the gradient goes through what is no tensor, NumPy for example; and where `func`,
-        which is called again for its gradient, then gives other values.
+        In a compiled function, where the gradient goes through what is no tensor, NumPy for example; and where `func`
+        is called again, for a second gradient or the derivative of one, and then gives other values.
 
     Examples
     --------
@@ -145,7 +152,7 @@ def _traced(function: _Called, tensors: list[Tensor], wanted: Any, shapes: Any) 
         raise ValueError(f"{len(dtypes)} results have {len(given)} output_shapes{at(user_location())}")
     chosen = tuple([_shape(s, tensors) for s in given])
     found = ops.python_call(*tensors, function=number_of(function), dtypes=dtypes, shapes=chosen)
-    return list(found) if several else found[0]
+    return list(found[: len(dtypes)]) if several else found[0]
 
 
 def _shape(shape: Any, tensors: Sequence[Tensor]) -> tuple[int, ...] | int:
@@ -175,6 +182,8 @@ class _Called(ABC):
             if isinstance(wanted, (list, tuple))
             else wanted and as_dtype(wanted).name
         )
+        #: By the number of a call, from the cotangents of its results to those of its arguments.
+        self.kept: dict[int, Callable[[Sequence[Tensor]], list[Tensor | None]]] = {}
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._key() == other._key()
@@ -198,7 +207,15 @@ class _Called(ABC):
 
     def __call__(self, *arrays: np.ndarray) -> list[np.ndarray]:
         with at_once_in_a_kernel():
-            return [t.array for t in self.results(*(Tensor(np.array(a)) for a in arrays))]
+            return [t.array for t in self.called(*(Tensor(np.array(a)) for a in arrays))]
+
+    def called(self, *tensors: Tensor) -> list[Tensor]:
+        """The results of a call of which nothing is kept."""
+        return self.results(*tensors)
+
+    def keeping(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """The results, and the number of a call that has kept how to find its gradient, or `UNKEPT`."""
+        return [*self(*arrays), np.asarray(UNKEPT)]
 
 
 class _OfTensors(_Called):
@@ -206,8 +223,36 @@ class _OfTensors(_Called):
         found = _as_outputs(self.function(*tensors), self.wanted)
         return found if isinstance(found, list) else [found]
 
+    def keeping(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        with at_once_in_a_kernel():
+            tensors = [Tensor(np.array(a)) for a in arrays]
+            floats = [t.dtype.kind == "f" for t in tensors]
+            _, pull, refuse_lost, found = followed(*_of_floats(self, tensors, floats), has_aux=True)
+
+        def cotangents(gs: Sequence[Tensor]) -> list[Tensor | None]:
+            refuse_lost()
+            take = iter(pull([g for y, g in zip(found, gs, strict=True) if y.dtype.kind == "f"]))
+            return [next(take) if is_float else None for is_float in floats]
+
+        while len(self.kept) >= KEPT:
+            self.kept.pop(next(iter(self.kept)), None)
+        number = next(_calls)
+        self.kept[number] = cotangents
+        return [*(y.array for y in found), np.asarray(np.int64(number))]
+
     def gradient(self, needs: tuple[bool, ...], results: int, location: Any) -> _Called:
         return _Gradient(self, needs, results, at(location))
+
+
+def _of_floats(called: _Called, tensors: Sequence[Tensor], chosen: Sequence[bool]) -> list[Any]:
+    """The call as a function of the chosen tensors, to the results that are floats and to all, and those tensors."""
+
+    def again(*given: Tensor) -> tuple[Any, Any]:
+        take = iter(given)
+        found = called.results(*(next(take) if c else x for x, c in zip(tensors, chosen, strict=True)))
+        return [y for y in found if y.dtype.kind == "f"], found
+
+    return [again, *(x for x, c in zip(tensors, chosen, strict=True) if c)]
 
 
 class _OfArrays(_Called):
@@ -224,12 +269,13 @@ class _OfArrays(_Called):
 
 
 class _Gradient(_OfTensors):
-    """From inputs, results and cotangents of a function to the cotangents of some inputs: it is called again."""
+    """From inputs, results, cotangents and the number of a call to the cotangents of some inputs."""
 
     def __init__(self, of: _Called, needs: tuple[bool, ...], results: int, place: str):
         super().__init__(of.function, None)
         self.of, self.needs, self.place = of, needs, place
-        self.apart = frozenset(range(len(needs), len(needs) + results))  # the results, which are compared
+        n = len(needs)
+        self.apart = frozenset((*range(n, n + results), n + 2 * results))  # what is compared; the number
 
     def _key(self) -> tuple[Any, ...]:
         return self.of._key(), self.needs, self.place
@@ -237,20 +283,21 @@ class _Gradient(_OfTensors):
     def __str__(self) -> str:
         return f"the gradient of {self.of}"
 
-    def results(self, *tensors: Tensor) -> list[Tensor]:
+    def called(self, *tensors: Tensor) -> list[Tensor]:
+        *given, number = tensors
+        kept = self.of.kept.pop(int(number.array), None)
+        if kept is None:
+            return self.results(*tensors)
         n = len(self.needs)
-        inputs, rest = tensors[:n], tensors[n:]
+        gradients = kept(given[n + (len(given) - n) // 2 :])
+        return [g for g, need in zip(gradients, self.needs, strict=True) if need and g is not None]
+
+    def results(self, *tensors: Tensor) -> list[Tensor]:
+        """By calling the function again, from which the gradient's own gradient flows too."""
+        n = len(self.needs)
+        inputs, rest = tensors[:n], tensors[n:-1]
         before, cotangents = rest[: len(rest) // 2], rest[len(rest) // 2 :]
-
-        def again(*chosen: Tensor) -> tuple[Any, Any]:
-            take = iter(chosen)
-            found = self.of.results(
-                *(next(take) if need else x for x, need in zip(inputs, self.needs, strict=True))
-            )
-            return [y for y in found if y.dtype.kind == "f"], found
-
-        chosen = [x for x, need in zip(inputs, self.needs, strict=True) if need]
-        _, pull, found = vjp(again, *chosen, has_aux=True)
+        _, pull, found = vjp(*_of_floats(self.of, inputs, self.needs), has_aux=True)
         for now, then in zip(found, before, strict=True):
             if now.shape != then.shape or not np.allclose(now.array, then.array, rtol=1e-4, equal_nan=True):
                 raise GradientError(

@@ -268,12 +268,18 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     >>> [float(g) for g in pullback(1.0)]
     [3.0, 2.0]
     """
+    value, pullback, refuse_lost, *aux = followed(f, *primals, has_aux=has_aux)
+    refuse_lost()
+    return value, pullback, *aux
+
+
+def followed(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """What :func:`vjp` returns, and between, what raises the GradientError where a part of the derivative is lost."""
     args, sources, structures = _prepared(primals, range(len(primals)))
     recorder = Guard([s.serial for s in sources])
     value, *aux = _parts(_recorded(recorder, f, args), has_aux)
     leaves, structure = flatten(value)
     targets = [as_tensor(leaf) for leaf in leaves]
-    recorder.refuse_lost(*targets)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         weights = leaves_like(structure, cotangent)
@@ -283,7 +289,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
         take = iter([_zeros(s) if g is None else g for g, s in zip(cotangents, sources, strict=True)])
         return tuple(unflatten(s, take) for s in structures)
 
-    return unflatten(structure, targets), pullback, *aux
+    return unflatten(structure, targets), pullback, lambda: recorder.refuse_lost(*targets), *aux
 
 
 def _like(value: Any, y: Tensor) -> Tensor:
