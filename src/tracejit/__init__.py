@@ -27,10 +27,11 @@ _FACES = frozenset(
 _HOMES = {
     "aot.exporting": "export",
     "aot.loading": "load",
-    "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll sequence_mask split tile "
+    "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll split tile "
     "unstack",
     "arrays.sequences": "broadcast_dynamic_shape broadcast_static_shape dynamic_partition dynamic_stitch "
-    "get_static_value histogram_fixed_width identity_n no_op reverse_sequence shape_n tuple unravel_index",
+    "get_static_value histogram_fixed_width identity_n no_op reverse_sequence sequence_mask shape_n "
+    "tuple unravel_index",
     "arrays.slicing": "boolean_mask gather_nd scatter_nd slice strided_slice tensor_scatter_nd_add "
     "tensor_scatter_nd_max tensor_scatter_nd_min tensor_scatter_nd_sub tensor_scatter_nd_update where",
     "debugging.assertions": "Assert assert_equal assert_greater assert_less assert_rank",

@@ -46,7 +46,6 @@ from tracejit.arrays.cutting import pad as pad
 from tracejit.arrays.cutting import repeat as repeat
 from tracejit.arrays.cutting import reverse as reverse
 from tracejit.arrays.cutting import roll as roll
-from tracejit.arrays.cutting import sequence_mask as sequence_mask
 from tracejit.arrays.cutting import split as split
 from tracejit.arrays.cutting import tile as tile
 from tracejit.arrays.cutting import unstack as unstack
@@ -59,6 +58,7 @@ from tracejit.arrays.sequences import histogram_fixed_width as histogram_fixed_w
 from tracejit.arrays.sequences import identity_n as identity_n
 from tracejit.arrays.sequences import no_op as no_op
 from tracejit.arrays.sequences import reverse_sequence as reverse_sequence
+from tracejit.arrays.sequences import sequence_mask as sequence_mask
 from tracejit.arrays.sequences import shape_n as shape_n
 from tracejit.arrays.sequences import tuple as tuple
 from tracejit.arrays.sequences import unravel_index as unravel_index

@@ -15,10 +15,11 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..core.tracing.recipes import by_recipe
 from ..frontend.conversion import convert_to_tensor
-from ..frontend.creation import default_float, known
+from ..frontend.creation import default_float, is_known, known
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from ..ops.arrays.shape import expand_dims, sizes_of
 from ..ops.tensor.indexing import get
+from .selection import as_size, repeated_positions
 
 _INT64 = np.dtype("int64")
 
@@ -267,7 +268,8 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     ----------
     input : tensor-like
     repeats : int or sequence of int
-        One number for all, or one for each position along the axis, known when this is called.
+        One number for all, or one for each position along the axis. What a compiled function computes, negative ones
+        taken for 0, decides the size of the result when that runs.
     axis : int, optional
         None is the one axis of all elements in a row.
 
@@ -286,7 +288,12 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     if axis is None or not x.shape:
         x, axis = ops.reshape(x, shape=(product(x.shape),)), 0
     axis = one_axis(int(axis), len(x.shape))
-    if not isinstance(repeats, (int, np.integer, Dim)):
+    if not is_known(repeats):
+        repeats = as_tensor(repeats)
+        if repeats.shape:
+            return ops.gather(x, repeated_positions(repeats, x.shape[axis]), axis=axis)
+        repeats = as_size(repeats)
+    elif not isinstance(repeats, (int, np.integer, Dim)):
         return _repeated_each(x, known(repeats), axis)
     shape = [*x.shape]
     spread = ops.broadcast_to(
@@ -363,29 +370,6 @@ def _moved(x: Any, shift: Any, axis: int) -> Any:
         ops.iota(size=size, dtype=_INT64), ops.cast(ops.reshape(shift, shape=()), dtype=_INT64)
     )
     return ops.gather(x, ops.mod(index, ops.maximum(wide, 1)), axis=axis)
-
-
-def sequence_mask(
-    lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
-) -> Tensor:
-    """For each of `lengths` a row of `maxlen` places (else as many as the largest), of which so many first ones hold.
-
-    Bools, or as `dtype` says. SymbolicValue without `maxlen` where a traced function computes the lengths.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> print(tf.sequence_mask([1, 3], dtype=tf.int32))
-    tf.Tensor(
-    [[1 0 0]
-     [1 1 1]], shape=(2, 3), dtype=int32)
-    """
-    counts: Any = convert_to_tensor(lengths)
-    if maxlen is None:
-        maxlen = int(known(lengths).max(initial=0))
-    place = ops.iota(size=maxlen if isinstance(maxlen, Dim) else int(maxlen), dtype=_INT64)
-    inside = ops.less(place, expand_dims(ops.cast(counts, dtype=_INT64), -1))
-    return ops.cast(inside, dtype=as_dtype(dtype))
 
 
 def pad(

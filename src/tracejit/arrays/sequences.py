@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import product
+from ..core.dim import Dim, product
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
-from ..core.spec import broadcast_shapes
+from ..core.spec import as_dtype, broadcast_shapes
 from ..core.tensor import Tensor
 from ..core.tensor_shape import TensorShape
 from ..core.tracing.dispatch import as_tensor
@@ -19,8 +19,9 @@ from ..frontend.control.reductions import reduce_sum
 from ..frontend.conversion import constant, convert_to_tensor
 from ..frontend.creation import known
 from ..frontend.creation import shape as shape_as_tensor
-from ..ops.arrays.shape import sizes_of, stack
+from ..ops.arrays.shape import expand_dims, sizes_of, stack
 from .cutting import gather
+from .selection import as_size, largest
 from .slicing import boolean_mask, tensor_scatter_nd_update, where
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -172,6 +173,29 @@ def reverse_sequence(
         count = ops.reshape(ops.iota(size=size, dtype=_INT64), shape=builtins.tuple(wide))
         index.append(places if axis == seq_axis % len(x.shape) else count)
     return x[builtins.tuple(index)]
+
+
+def sequence_mask(
+    lengths: Any, maxlen: int | None = None, dtype: Any = np.bool_, name: str | None = None
+) -> Tensor:
+    """For each of `lengths` a row of `maxlen` places (else as many as the largest), of which so many first ones hold.
+
+    Bools, or as `dtype` says. ValueError for lengths that no tensor can be made of.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.sequence_mask([1, 3], dtype=tf.int32))
+    tf.Tensor(
+    [[1 0 0]
+     [1 1 1]], shape=(2, 3), dtype=int32)
+    """
+    counts: Any = convert_to_tensor(lengths)
+    if maxlen is None:
+        maxlen = as_size(largest(counts, 0))
+    place = ops.iota(size=maxlen if isinstance(maxlen, Dim) else int(maxlen), dtype=_INT64)
+    inside = ops.less(place, expand_dims(ops.cast(counts, dtype=_INT64), -1))
+    return ops.cast(inside, dtype=as_dtype(dtype))
 
 
 def dynamic_partition(

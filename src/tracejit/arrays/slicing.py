@@ -16,12 +16,13 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
-from ..frontend.creation import known
+from ..frontend.creation import is_known, known
 from ..ops.arrays.index import stacked_positions
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.arrays.shape import sizes_of
 from ..ops.tensor.at import At, Place
 from ..ops.tensor.indexing import get
+from . import selection
 
 _INT64 = np.dtype("int64")
 _whole = slice(None)  # before the name means a function here
@@ -328,8 +329,8 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str | No
     ----------
     tensor : tensor-like
     mask : array-like of bool
-        Of the sizes of the axes it stands for, known when this is called. Of numbers, such as those of
-        :func:`tracejit.one_hot`, those that are not 0 select.
+        Of the sizes of the axes it stands for. Of numbers, such as those of :func:`tracejit.one_hot`, those that are
+        not 0 select. In a compiled function that computes it, the size of the result shows when that runs.
     axis : int, optional
         The first of these axes; 0 by default.
 
@@ -345,15 +346,17 @@ def boolean_mask(tensor: Any, mask: Any, axis: int | None = None, name: str | No
     tf.Tensor([1 3], shape=(2,), dtype=int32)
     """
     x: Any = convert_to_tensor(tensor)
-    chosen = known(mask)
+    chosen: Any = known(mask) if is_known(mask) else as_tensor(mask)
     first = 0 if axis is None else one_axis(int(axis), len(x.shape))
-    covered = x.shape[first : first + chosen.ndim]
-    if chosen.dtype.kind not in "buif" or not chosen.ndim or not all(map(same, covered, chosen.shape)):
+    covered = x.shape[first : first + len(chosen.shape)]
+    if chosen.dtype.kind not in "buif" or not chosen.shape or not all(map(same, covered, chosen.shape)):
         raise ShapeError(
             f"a mask of {chosen.dtype.name}{list(chosen.shape)} for the axes from {first} of {x.spec}: "
             f"one of the same sizes is needed"
             f"{at(user_location())}"
         )
+    if isinstance(chosen, Tensor):
+        return selection.rows_at(x, chosen, first)
     return get(x, (*(_whole for _ in range(first)), *np.nonzero(chosen)))
 
 
@@ -370,7 +373,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     Returns
     -------
     Tensor
-        Without `x` and `y`, positions (int64), one in each row. How many is not known while a function is traced.
+        Without `x` and `y`, positions (int64), one in each row. How many, in a compiled function shows when it runs.
 
     Raises
     ------
@@ -390,7 +393,11 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
      [1 1]], shape=(2, 2), dtype=int64)
     """
     if x is None and y is None:
-        return convert_to_tensor(np.argwhere(known(condition)))
+        return (
+            convert_to_tensor(np.argwhere(known(condition)))
+            if is_known(condition)
+            else selection.positions(condition)
+        )
     if x is None or y is None:
         raise ValueError(f"where takes a condition alone, or with both x and y{at(user_location())}")
     return ops.where(condition, x, y)

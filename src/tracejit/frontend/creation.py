@@ -204,6 +204,14 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
     return tensor.array if held is None else held
 
 
+def is_known(x: Any) -> bool:
+    """Has :func:`known` the numbers of `x`? Not of what a traced function computes."""
+    if not isinstance(x, Tensor) and not hasattr(x, "__tensor__"):
+        return True
+    tensor = as_tensor(x)
+    return not tensor.is_symbolic or literal(tensor.value) is not None
+
+
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """`num` numbers evenly spaced from `start` to `stop`, both included.
 

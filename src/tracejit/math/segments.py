@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.selection import as_size, largest
 from ..arrays.slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
-from ..core.dim import Dim, same
+from ..core.dim import Dim, Size, same
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
@@ -18,7 +19,8 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.reductions import reduce_prod
 from ..frontend.conversion import convert_to_tensor
-from ..frontend.creation import known
+from ..frontend.creation import is_known, known
+from ..ops.arrays.reduce import size_tensor
 from ..ops.elementwise.division import truncatediv
 from ..ops.tensor.indexing import get
 
@@ -156,10 +158,10 @@ def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit
 
 
 def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
-    """The sum of each segment of `data`; `segment_ids`, one number per row, are sorted and known when this is called.
+    """The sum of each segment of `data`; `segment_ids`, one number per row, are sorted.
 
-    The first axis is as long as the last number says. ValueError for numbers that are not sorted, TypeError for those
-    that a traced function computes.
+    The first axis is as long as the last number says, which shows when a compiled function runs that computes it.
+    ValueError for numbers that are not sorted; of those that a compiled function computes that is not asked.
 
     Examples
     --------
@@ -218,11 +220,10 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 def _extreme_of_sorted(data: Any, segment_ids: Any, extreme: Any) -> Tensor:
     """The extremes, 0 where no row is of a segment."""
     count = _count_of_sorted(segment_ids)
-    y = extreme(data, segment_ids, count)
-    empty = np.bincount(known(segment_ids), minlength=count) == 0
-    if not empty.any():
-        return y
-    return ops.where(empty.reshape(-1, *[1] * (len(y.shape) - 1)), np.zeros((), y.dtype), y)
+    y, ids = extreme(data, segment_ids, count), convert_to_tensor(segment_ids)
+    parts = unsorted_segment_sum(ops.fill(shape=ids.shape, value=1, dtype=_INT64), ids, count)
+    empty = ops.reshape(ops.equal(parts, 0), shape=(parts.shape[0], *[1] * (len(y.shape) - 1)))
+    return ops.where(empty, np.zeros((), y.dtype), y)
 
 
 def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -239,8 +240,10 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
     return unsorted_segment_prod(data, segment_ids, _count_of_sorted(segment_ids))
 
 
-def _count_of_sorted(segment_ids: Any) -> int:
-    numbers = known(segment_ids)  # they shape the result: while tracing, this raises
+def _count_of_sorted(segment_ids: Any) -> Size:
+    if not is_known(segment_ids):
+        return as_size(largest(segment_ids, -1) + 1)
+    numbers = known(segment_ids)
     if (np.diff(numbers) < 0).any():
         raise ValueError(f"segment numbers are sorted here, got {numbers.tolist()}{at(user_location())}")
     return int(numbers[-1]) + 1 if numbers.size else 0
@@ -266,8 +269,8 @@ def bincount(
     weights : tensor-like, optional
         Like `arr`.
     minlength, maxlength : int, optional
-        Bounds on the size of the result, which is one more than the largest number. While a function is traced both
-        must be given, and be equal.
+        Bounds on the size of the result, which is one more than the largest number; in compiled functions it shows
+        when they run, unless the bounds are equal.
     dtype : dtype-like
         Of the result without weights.
 
@@ -284,20 +287,20 @@ def bincount(
     """
     x: Any = convert_to_tensor(arr)
     fixed = minlength is not None and minlength == maxlength
-    size = int(minlength) if fixed else _bins(known(arr), minlength, maxlength)
+    size = int(minlength) if fixed else _bins(x, minlength, maxlength)
     flat = ops.reshape(x, shape=(x.spec.size,))
     if weights is None:
         counted = ops.fill(shape=flat.shape, value=1, dtype=as_dtype(dtype))
     else:
         counted = ops.reshape(as_tensor(weights), shape=flat.shape)
-    kept = ops.where(ops.less(flat, size), ops.cast(flat, dtype=_INT64), -1)
-    return unsorted_segment_sum(counted, ops.where(ops.less(flat, 0), size, kept), size)  # size is refused
+    flat, end = ops.cast(flat, dtype=_INT64), size_tensor(size)
+    kept = ops.where(ops.less(flat, end), flat, -1)
+    return unsorted_segment_sum(counted, ops.where(ops.less(flat, 0), end, kept), size)  # the end is refused
 
 
-def _bins(numbers: np.ndarray, minlength: Any, maxlength: Any) -> int:
-    size = int(numbers.max()) + 1 if numbers.size else 0
-    size = max(size, int(minlength or 0))
-    return size if maxlength is None else min(size, int(maxlength))
+def _bins(numbers: Tensor, minlength: Any, maxlength: Any) -> Size:
+    size: Any = ops.maximum(largest(numbers, -1) + 1, int(minlength or 0))
+    return as_size(size if maxlength is None else ops.minimum(size, int(maxlength)))
 
 
 def confusion_matrix(

@@ -1,0 +1,83 @@
+"""Results whose sizes show when a compiled function runs: masks, positions, counts, segments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+X = np.array([[1.0, -2.0, 3.0], [-4.0, 5.0, 0.0]])
+NUMBERS = np.array([1, 1, 3, 0])
+
+CASES = {
+    "mask": (lambda x: tf.boolean_mask(x, x > 0.0), X),
+    "mask of rows": (lambda x: tf.boolean_mask(x, x[:, 0] > 0.0), X),
+    "mask of columns": (lambda x: tf.boolean_mask(x, x[0] > 0.0, axis=1), X),
+    "mask of nothing": (lambda x: tf.boolean_mask(x, x > 9.0), X),
+    "mask of what is empty": (lambda x: tf.boolean_mask(x, x > 0.0), np.zeros((0, 2))),
+    "positions": (lambda x: tf.where(x > 0.0), X),
+    "positions of numbers": (lambda x: tf.where(x), X),
+    "no positions": (lambda x: tf.where(x > 9.0), X),
+    "partition": (lambda x: tf.dynamic_partition(x, tf.cast(x > 0.0, tf.int32), 2), X),
+    "counts": (tf.math.bincount, NUMBERS),
+    "counts within bounds": (lambda n: tf.math.bincount(n, minlength=2, maxlength=3), NUMBERS),
+    "weighted counts": (lambda n: tf.math.bincount(n, weights=tf.cast(n, tf.float32) / 2), NUMBERS),
+    "counts of nothing": (tf.math.bincount, np.zeros(0, np.int64)),
+    "sequence mask": (tf.sequence_mask, NUMBERS),
+    "repeat": (lambda n: tf.repeat(tf.range(4), n), NUMBERS),
+    "repeat columns": (lambda n: tf.repeat(tf.constant(X), n[:3], axis=1), NUMBERS),
+    "segments": (lambda n: tf.math.segment_sum(tf.cast(n, tf.float32), tf.sort(n)), NUMBERS),
+    "largest of segments": (lambda n: tf.math.segment_max(tf.cast(n, tf.float32), tf.sort(n)), NUMBERS),
+    "next op": (lambda x: tf.reduce_mean(tf.exp(tf.boolean_mask(x, x > 0.0))), X),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiled_functions_give_what_eager_ones_give(name):
+    f, array = CASES[name]
+    eager, compiled = f(tf.constant(array)), tf.function(f)(tf.constant(array))
+    for a, b in zip(tf.nest.flatten(eager), tf.nest.flatten(compiled), strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_allclose(b.numpy(), a.numpy(), rtol=1e-14)
+
+
+def masked(x):
+    return tf.reduce_sum(tf.boolean_mask(x, x > 0.0) ** 3)
+
+
+def ranked(x):
+    return tf.reduce_sum(tf.gather_nd(x, tf.where(x > 0.0)) ** 3)
+
+
+@pytest.mark.parametrize("f", [masked, ranked])
+def test_gradients_go_back_to_what_was_selected(f):
+    x = tf.constant(X)
+    first, second = 3.0 * np.where(X > 0, X, 0) ** 2, np.diag(6.0 * np.where(X > 0, X, 0).ravel())
+    compiled = tf.function(f)
+    for gradient in (tf.grad(f), tf.function(tf.grad(f)), tf.grad(compiled)):
+        np.testing.assert_allclose(gradient(x).numpy(), first, rtol=1e-14)
+    for hessian in (tf.hessian(f), tf.function(tf.hessian(f)), tf.hessian(compiled)):
+        np.testing.assert_allclose(hessian(x).numpy().reshape(6, 6), second, rtol=1e-14)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = compiled(x)
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), first, rtol=1e-14)
+
+
+def test_one_compiled_function_serves_masks_of_any_number():
+    f = tf.function(lambda x: tf.boolean_mask(x, x > 0.0))
+    for array in (X, -X, 0 * X):
+        np.testing.assert_array_equal(f(tf.constant(array)).numpy(), array[array > 0])
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_a_mask_in_a_loop():
+    @tf.function
+    def f(x):
+        total = 0.0
+        for k in tf.range(3):
+            total += tf.reduce_sum(tf.boolean_mask(x, x > tf.cast(k, tf.float64)))
+        return total
+
+    assert float(f(tf.constant(X))) == 9.0 + 8.0 + 8.0
