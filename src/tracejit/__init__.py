@@ -65,6 +65,7 @@ _HOMES = {
     "math.sorting": "argsort searchsorted sort unique unique_with_counts",
     "nn.blocks": "batch_to_space space_to_batch",
     "ops.elementwise.angles": "acos acosh asin asinh atan atan2 atanh cosh sinh tan",
+    "ops.elementwise.bits": "bitcast",
     "runtime.watch": "LongLoopWarning",
     "strings.operations": "as_string",
     "train": "summary",

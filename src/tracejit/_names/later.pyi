@@ -155,6 +155,7 @@ from tracejit.ops.elementwise.angles import atanh as atanh
 from tracejit.ops.elementwise.angles import cosh as cosh
 from tracejit.ops.elementwise.angles import sinh as sinh
 from tracejit.ops.elementwise.angles import tan as tan
+from tracejit.ops.elementwise.bits import bitcast as bitcast
 from tracejit.runtime.watch import LongLoopWarning as LongLoopWarning
 from tracejit.strings.operations import as_string as as_string
 from tracejit.train import summary as summary
@@ -188,6 +189,7 @@ __all__ = [
     "autodiff",
     "autograph",
     "batch_to_space",
+    "bitcast",
     "bitwise",
     "boolean_mask",
     "broadcast_dynamic_shape",

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from ...core.errors import DtypeError
-from ...core.op import defop, sample
-from ...core.spec import TensorSpec
+from ...core.autodiff.batching import Batch
+from ...core.dim import same
+from ...core.errors import DtypeError, require
+from ...core.op import Attrs, defop, ops, sample
+from ...core.spec import TensorSpec, as_dtype, dtype_name
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
 from ..lowering import Callback, Scalar
 from .arithmetic import ELEMENTWISE, broadcast, matched
 
@@ -122,3 +129,62 @@ def lcm(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 def bitwise_count(x: TensorSpec) -> TensorSpec:
     """How many bits of the size of a number are 1, as uint8."""
     return TensorSpec(integers(x).shape, np.dtype(np.uint8))
+
+
+# ---- the same bits as another dtype ---------------------------------------------------------------------
+
+
+def _canonical_bitcast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
+    dtype = as_dtype(inputs[1] if len(inputs) == 2 else attrs["type"])
+    if dtype.kind not in "iufc":
+        raise DtypeError(f"the bits of numbers are those of other numbers, not of {dtype_name(dtype)}")
+    return (as_tensor(inputs[0]),), {"type": dtype.name}
+
+
+def _batch_bitcast(batch: Batch, input: Tensor, *, type: str) -> Any:
+    return ops.bitcast(input, type=type)
+
+
+def _bitcast_kernel(input: np.ndarray, *, type: str) -> np.ndarray:
+    wide, narrow = input.dtype.itemsize, as_dtype(type).itemsize
+    rows = np.ascontiguousarray(input).reshape(input.shape if wide < narrow else (*input.shape, 1))
+    bits = rows.view(type)
+    return np.array(bits if wide > narrow else bits[..., 0])
+
+
+@defop(
+    vjp=(None,),
+    kernel=_bitcast_kernel,
+    lower=Callback(),
+    canonicalize=_canonical_bitcast,
+    batch=_batch_bitcast,
+    traits=("may_fail",),
+    samples=(
+        *(sample((2, 2), type=d, dtypes=("int32",)) for d in ("float32", "int8", "int64")),
+        sample((3,), type="uint16", dtypes=("float32",)),
+    ),
+)
+def bitcast(input: TensorSpec, *, type: str) -> TensorSpec:
+    """The bits of numbers `input`, taken for numbers of another dtype, `type`; no gradient flows through.
+
+    Where those are smaller, an axis for the parts of each number is added at the end, the lowest bits first; where they
+    are larger, the last axis is that, and goes. DtypeError for bools and strings; ShapeError where the last axis does
+    not make one number.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.bitcast([1.0, -2.0], tf.int32), tf.bitcast([1, 2], tf.int8).shape)
+    tf.Tensor([ 1065353216 -1073741824], shape=(2,), dtype=int32) (2, 4)
+    """
+    if input.dtype.kind not in "iufc":
+        raise DtypeError(f"takes numbers, got {input}")
+    dtype = as_dtype(type)
+    wide, narrow = input.dtype.itemsize, dtype.itemsize
+    if wide < narrow:
+        parts = input.shape[-1] if input.shape else 0
+        require(
+            same(parts, narrow // wide), f"{narrow // wide} of {input} make one number, along its last axis"
+        )
+        return TensorSpec(input.shape[:-1], dtype)
+    return TensorSpec(input.shape if wide == narrow else (*input.shape, wide // narrow), dtype)
