@@ -10,6 +10,7 @@ from .layers.inputs import InputLayer as Input
 from .layers.model import Model
 from .layers.sequential import Sequential
 from .models.configuration import deserialize_keras_object, serialize_keras_object
+from .models.keras_backend import backend
 from .models.registration import (
     custom_object_scope,
     get_custom_objects,
@@ -21,6 +22,7 @@ from .random.generators import set_seed
 
 __all__ = [
     "activations",
+    "backend",
     "initializers",
     "layers",
     "losses",
@@ -83,3 +85,4 @@ sys.modules.update(
         )
     }
 )
+sys.modules[f"{__name__}.backend"] = backend  # type: ignore[assignment]

@@ -11,7 +11,25 @@ from .errors import at_user_line
 from .models.configuration import Configurable, deserialize_keras_object, serialize_keras_object
 
 
-class L1L2(Configurable):
+class Regularizer(Configurable):
+    """Base of regularizers: a subclass defines ``__call__``, from a tensor to what it costs, a scalar.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> class Largest(tf.keras.regularizers.Regularizer):
+    ...     def __call__(self, x):
+    ...         return tf.reduce_max(tf.abs(x))
+    >>> print(Largest()([1.0, -2.0]))
+    tf.Tensor(2.0, shape=(), dtype=float32)
+    """
+
+    def __call__(self, x: Any) -> tf.Tensor:
+        """The cost of `x`, of its dtype; NotImplementedError unless a subclass says it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no __call__")
+
+
+class L1L2(Regularizer):
     """``l1 * sum(abs(w)) + l2 * sum(w**2)``.
 
     Examples

@@ -191,9 +191,8 @@ def sequence_mask(
      [1 1 1]], shape=(2, 3), dtype=int32)
     """
     counts: Any = convert_to_tensor(lengths)
-    if maxlen is None:
-        maxlen = as_size(largest(counts, 0))
-    place = ops.iota(size=maxlen if isinstance(maxlen, Dim) else int(maxlen), dtype=_INT64)
+    size = as_size(largest(counts, 0)) if maxlen is None else maxlen
+    place = ops.iota(size=size if isinstance(size, Dim) else int(size), dtype=_INT64)
     inside = ops.less(place, expand_dims(ops.cast(counts, dtype=_INT64), -1))
     return ops.cast(inside, dtype=as_dtype(dtype))
 

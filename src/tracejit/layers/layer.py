@@ -354,6 +354,11 @@ def _name_of(kind: type) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
 
 
+def count_names_anew() -> None:
+    """Let the next layer of each kind be the first."""
+    _count.clear()
+
+
 def _numbered(name: str) -> str:
     _count[name] += 1
     return name if _count[name] == 1 else f"{name}_{_count[name] - 1}"
