@@ -347,12 +347,11 @@ class Artifact:
         ValueError
             For another ending, and a target that there is no code for.
         """
-        name = os.path.basename(path)
+        name = os.path.basename(os.fsdecode(path))
         kind = writing.file_kind(os.path.splitext(name)[1])
         _, compiled, interface = self._code(target, kind.machines)
-        contents = kind.make(compiled, interface, os.fsdecode(name))
-        with open(path, "wb") as file:
-            file.write(contents.encode() if isinstance(contents, str) else contents)
+        contents = kind.make(compiled, interface, name)
+        container.put(path, contents.encode() if isinstance(contents, str) else contents)
 
     def _code(self, target: str | None, machines: Sequence[str] = ()) -> Code:
         """The code for a target, or the first for one of the machines, if any are named."""

@@ -17,16 +17,12 @@ from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
 from ..frontend.state.variable import Variable
 from ..frontend.structure import Nest, Structure, flatten, labels, unflatten
+from .c_names import is_library_function, is_taken, is_word
 
 _TEXT = re.compile(r"\s*([A-Za-z]+\d*)\s*(?:\[([^\]]*)\])?\s*")
 _SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
 _SIZE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _TAKEN = re.compile(r"t\d+|max|floordiv|work")  # what sizes and parameters mean already
-_KEYWORDS = frozenset(
-    "auto bool break case char class const continue default delete do double else enum extern float for goto if "
-    "inline int long namespace new operator private public register restrict return short signed sizeof static "
-    "struct switch template this throw try typedef union unsigned using virtual void volatile while work".split()
-)
 
 
 @dataclass
@@ -147,7 +143,7 @@ def _size(text: str) -> Size | None:
         return int(text)
     if text == "?":
         return None
-    if not _SIZE.fullmatch(text) or _TAKEN.fullmatch(text) or text in _KEYWORDS:
+    if not _SIZE.fullmatch(text) or _TAKEN.fullmatch(text) or is_word(text):
         raise ValueError(f"{text!r} is no name for a size")
     return Dim.of(text)
 
@@ -174,7 +170,7 @@ def unique(name: str, taken: set[str]) -> str:
     found = re.sub(r"\W", "_", name, flags=re.ASCII)
     if found[:1].isdigit() or not found:
         found = f"_{found}"
-    while found in taken or found in _KEYWORDS:
+    while found in taken or is_taken(found):
         found += "_"
     taken.add(found)
     return found
@@ -188,6 +184,11 @@ def similar(name: object, known: Iterable[str]) -> str:
 
 def checked_name(name: str) -> str:
     """The name of an exported function; ValueError where C cannot have it."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or name in _KEYWORDS:
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or is_taken(name):
         raise ValueError(f"{name!r} is no name for a C function{at(user_location())}")
+    if is_library_function(name):
+        raise ValueError(
+            f"{name!r} is a function of the C library, which programs that link with this one would no longer call: "
+            f"choose another name, {name + '_of'!r} for example{at(user_location())}"
+        )
     return name

@@ -7,9 +7,11 @@ be trusted as much as a library from the same place. Knows nothing of what the b
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import stat
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -40,9 +42,34 @@ class BadArtifact(TracejitError, ValueError):
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:
     """Write a file."""
-    contents = packed(header, blobs)
-    with open(path, "wb") as file:
-        file.write(contents)
+    put(path, packed(header, blobs))
+
+
+def put(path: str | os.PathLike[str], contents: bytes) -> None:
+    """Write a file whole or not at all: programs that run with what was there before keep it.
+
+    What cannot be exchanged for another file (a device, a pipe, a file in a folder that nobody may write to) is
+    written in place.
+    """
+    place = os.path.realpath(os.fsdecode(path))  # a link stays one
+    folder, there = os.path.dirname(place), os.path.lexists(place)
+    if not os.access(folder, os.W_OK) or (
+        there and not (os.path.isfile(place) and os.access(place, os.W_OK))
+    ):
+        with open(path, "wb") as file:
+            file.write(contents)
+        return
+    aside = os.path.join(folder, f".{os.urandom(6).hex()}.tmp")  # same folder: the rename is atomic
+    try:
+        with open(aside, "xb") as file:
+            file.write(contents)
+        if there:
+            os.chmod(aside, stat.S_IMODE(os.stat(place).st_mode))
+        os.replace(aside, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(aside)
+        raise
 
 
 def packed(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> bytes:

@@ -10,7 +10,7 @@ from tracejit.runtime.signature import Signature
 _WORDS = frozenset(
     "abstract as async await become box break const continue crate do dyn else enum extern false final fn for gen if "
     "impl in let loop macro match mod move mut override priv pub ref return self Self static struct super trait true "
-    "try type typeof unsafe unsized use virtual where while yield elements results status work".split()
+    "try type typeof unsafe unsized use virtual where while yield Err None Ok Some elements results status work".split()
 )
 _TYPES = {
     "float64": "f64", "float32": "f32", "float16": "u16", "bool": "bool",
