@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from ..core.dim import Dim, Size
 from ..core.settings import current
 from ..runtime import abi
@@ -25,7 +27,7 @@ from .codegen import program
 from .codegen.writing import context
 from .codegen.writing.context import BUFFERS, CTX, DIMS
 from .codegen.writing.kernel import KernelWriter, Module
-from .ir_text import NULL, Value, Writer, function, integer
+from .ir_text import NULL, Value, Writer, constant, function, integer
 from .loopir.passes.schedule import Target
 from .platforms import system_memory, wasm_library
 
@@ -102,7 +104,7 @@ def module_text(
     ]
     functions.append(_error(module, interface, messages(made, interface, target)))
     if isinstance(interface.work, Dim):
-        functions.append(_workspace(module, made, interface))
+        functions.append(_workspace(module, made, interface, target))
     functions += callback_functions(module, made, interface, target.arch)
     if current().debug_info:
         functions.append(program.frames())
@@ -191,6 +193,9 @@ def _called(module: Module, made: CompiledObject, interface: Interface, target: 
         holds = w.compare(_RELATIONS[relation], k.size(a), k.size(b))
         with w.leaving(holds, "fails", unless=True):
             w.stmt(f"ret i32 {abi.status_of(len(made.messages) + number)}")
+    if interface.work != 0:
+        with w.leaving(w.compare("ne", work, NULL), "nowhere", unless=True):
+            w.stmt(f"ret i32 {abi.STATUS_OUT_OF_MEMORY}")
     fields["workspace_bytes"] = k.size(made.workspace)
     if made.allocates:
         fields |= _memory(w, interface.name, target)
@@ -212,10 +217,25 @@ def _aligned(w: Writer, pointer: Value) -> Value:
 # ---- the functions beside it ----------------------------------------------------------------------------
 
 
-def _workspace(module: Module, made: CompiledObject, interface: Interface) -> str:
+def _workspace(module: Module, made: CompiledObject, interface: Interface, target: CpuTarget) -> str:
     k, sizes = _with_sizes(module, made)
-    size = k.size(interface.work)
+    wide = target.pointer_bytes == 8  # where addresses are narrow, doubles may need a library
+    work = interface.work
+    size = _or_most(k, work) if wide and isinstance(work, Dim) else k.size(work)
     return _finished(module, k, _head("i64", f"{interface.name}_workspace", sizes), size)
+
+
+def _or_most(k: KernelWriter, size: Dim) -> Value:
+    """The value of a size; the largest integer, which no memory has bytes for, where 64 bits are too few for it."""
+    w, double = k.w, np.dtype(np.float64)
+    total = constant(0.0, double)
+    for monomial, factor in size.terms:
+        term = constant(float(factor), double)
+        for atom in monomial:
+            term = w.binary("fmul", term, w.convert("sitofp", k.atom(atom), "double"))
+        total = w.binary("fadd", total, term)
+    fits = w.compare("olt", total, constant(2.0**62, double))
+    return w.select(fits, k.size(size), integer(2**63 - 1))
 
 
 def _error(module: Module, interface: Interface, messages: Sequence[Message]) -> str:

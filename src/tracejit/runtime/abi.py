@@ -12,6 +12,7 @@ know who emits or loads the code.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 
 VERSION = 1
@@ -126,7 +127,8 @@ FREE_ADDRESS: int = ctypes.cast(_libc.free, ctypes.c_void_p).value or 0
 
 def allocate(align: int, size: int) -> int:
     """Address of `size` new bytes (rounded up to a multiple of `align`); MemoryError when there are none."""
-    address = _libc.aligned_alloc(align, -(-max(size, 1) // align) * align)
+    whole = -(-max(size, 1) // align) * align
+    address = _libc.aligned_alloc(align, whole) if whole <= sys.maxsize else None  # ctypes drops higher bits
     if not address:
         raise MemoryError(f"cannot allocate {size} bytes")
     return int(address)
