@@ -600,3 +600,33 @@ def test_what_is_printed_before_a_trace_fails_is_seen(capsys):
     with pytest.raises(ValueError, match="no further"):
         f(tf.constant(1.0))
     assert capsys.readouterr().out == "so far\n"
+
+
+def test_what_is_linked_through_a_third_array_is_seen():
+    def program(x):
+        box = Box(np.ones(4))
+        b = box.x
+        b *= x
+        if x > 0.0:
+            b[:2] = x
+            box.x *= 2.0
+        b[1:3] = 5.0
+        return b * 1.0, box.x * 1.0
+
+    for got, want in zip(tf.function(program)(np.float64(1.25)), program(1.25), strict=True):
+        np.testing.assert_allclose(got, want)
+
+
+def scaled(v):
+    v *= 2.0
+    return v
+
+
+def test_a_function_that_does_nothing_else_adds_in_place():
+    def program(x):
+        a = np.ones(3)
+        a[0] = x
+        scaled(a)
+        return a * 1.0
+
+    np.testing.assert_allclose(tf.function(program)(np.float64(1.5)), [3.0, 2.0, 2.0])

@@ -68,7 +68,7 @@ class Trace:
     merged : dict
         What tensors that branches and loops give may be, in all of the function.
     viewing : callable, optional
-        ``viewing(op, inputs, result)`` is told of calls of ops that only move elements, once anybody asks for that.
+        ``viewing(op, inputs, result)`` is told of every call, once anybody asks for that.
     bodies_run : dict
         What calls of compiled functions have come to, in all of the function.
     heard : list or None
@@ -138,7 +138,7 @@ class Trace:
         except Exception as error:
             raise explain(op, inputs, attrs, error, location) from None
         outputs = tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
-        if Trace.viewing is not None and inputs and "view" in op.traits:
+        if Trace.viewing is not None and inputs:
             Trace.viewing(op, inputs, outputs[0])
         if self.heard is not None and not op.literal:
             self.heard.append((op, inputs, attrs, outputs, location))

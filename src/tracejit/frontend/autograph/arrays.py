@@ -12,7 +12,7 @@ import opcode
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -112,6 +112,13 @@ MAKING = {getattr(np, name): _making(getattr(np, name)) for name in _MAKERS} | {
 }
 
 _MADE_BY = frozenset((*_MAKERS, *_FRESH))
+
+
+def copying(f: Any) -> Any:
+    """What to call in place of a method that copies an array of NumPy's; of others `f` itself."""
+    of_array = f.__class__ is BuiltinFunctionType and f.__self__.__class__ is np.ndarray
+    return _noting(f) if of_array and f.__name__ in ("copy", "astype", "flatten") else f
+
 
 #: What makes an array of its own, of whatever it is given.
 FRESH = frozenset(getattr(np, name) for name in ("array", *_FRESH))

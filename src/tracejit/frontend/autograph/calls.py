@@ -21,7 +21,7 @@ from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
-from .arrays import FRESH, MAKING, fills_arrays
+from .arrays import FRESH, MAKING, copying, fills_arrays
 from .builtins import REPLACED
 from .outside import telling
 from .source.expressions import asks, is_literal
@@ -84,7 +84,7 @@ def callee(f: Any, eager: bool = False) -> Any:
     if kind is _OF_NUMPY:
         return MAKING.get(f, f)
     if kind is BuiltinFunctionType or kind is type:
-        return MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or f
+        return MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or copying(f)
     if kind is MethodType:
         inner = f.__func__
         if not eager and (waiting := telling(f)) is not None:
@@ -258,11 +258,12 @@ _FLOW = (
     ast.Not,
     ast.ListComp,
     ast.Try,
+    ast.AugAssign,
 )
 
 
 def _is_flow(node: ast.AST, modules: Collection[str]) -> bool:
-    """Does Python ask for a truth value here, or may it call a property?"""
+    """Does Python ask for a truth value here, may it call a property, or change an array in place?"""
     if isinstance(node, ast.Compare):
         return asks(node)
     if isinstance(node, ast.Attribute):

@@ -294,8 +294,9 @@ def get(x: Any, index: Any) -> Any:
             key = direct.key_of(index)
             if key is not None:
                 return by_recipe(_get_simple, (x,), key)
-    part = _get(as_tensor(x), index)
-    if Trace.viewing is not None and part.shape and is_in_place(x) and _is_view(index):
+    whole = as_tensor(x)
+    part = _get(whole, index)
+    if Trace.viewing is not None and part is not whole and part.shape and is_in_place(x) and _is_view(index):
         seen_as(part, x, lambda whole: get(whole, index), lambda whole, new: whole.at[index].set(new))
     return part
 

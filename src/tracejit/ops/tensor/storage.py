@@ -165,9 +165,11 @@ class Storage:
         """Arrays that may be this one hold nobody knows what."""
         others, self.maybe = [r() for r in self.maybe], []
         for other in others:
-            if other is not None and other is not self and (other.now is not None or other.array is not None):
+            if other is None or other is self:
+                continue
+            if other.now is not None or other.array is not None:
                 other.becomes(None, _told("something that may be the same array was written to"))
-                other.written()
+            other.written()
 
 
 class Log:
@@ -399,7 +401,7 @@ def _view_or_copy(whole: Tensor) -> Tensor:
     )
 
 
-_VIEWING = frozenset(("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "slice_"))
+_VIEWING = frozenset(("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "real", "imag"))
 
 
 def _told(what: str) -> str:
