@@ -1,6 +1,6 @@
 """Random programs that write to arrays under several names: NumPy's values, or a refusal, in every mode.
 
-``python -m frontend.test_alias_programs FIRST COUNT`` in this folder's parent looks at more of them.
+``python -m frontend.test_alias_programs FIRST COUNT [made]`` in this folder's parent looks at more of them.
 """
 
 from __future__ import annotations
@@ -37,11 +37,21 @@ def f(x, y, n):
 """
 
 
-class Writer:
-    """Writes one program."""
+#: Then both arrays are made by the function, and only what is written to them is known when it runs.
+MADE = """    s = x[0]
+    x, y = np.zeros(4), np.ones(4)
+    held = [x, y]
+    box.a = y
+    x[1] = s
+"""
 
-    def __init__(self, seed):
+
+class Writer:
+    """Writes one program, about its arguments or about arrays that are `made` in it."""
+
+    def __init__(self, seed, made=False):
         self.random = random.Random(seed)
+        self.made = made
         self.names = ["x", "y"]
         self.lines = []
 
@@ -55,6 +65,8 @@ class Writer:
 
     def value(self):
         a, b = self.some(*self.names), self.array()
+        if self.made and self.random.random() < 0.4:
+            return self.some("s", "2.0 * s")
         return self.some("2.0", f"{a}[0] * 3.0", f"np.sum({a})", f"np.sin({b}[1])", f"{a}[2] + {b}[0]")
 
     def name(self, inside):
@@ -72,6 +84,8 @@ class Writer:
             return f"{target}[{index}] {self.some('=', '=', '+=', '*=')} {self.value()}"
         if way < 0.6:
             value = self.array()
+            if self.made and self.random.random() < 0.4:
+                value += self.some("[...]", "[::-1]")
             return f"{self.name(inside)} = {value}"
         if way < 0.72:
             value = self.some(
@@ -109,21 +123,21 @@ class Writer:
         for _ in range(self.random.randrange(3, 8)):
             self.statement()
         results = ", ".join(f"{name} * 1.0" for name in (*self.names, "held[0]", "held[1]", "box.a"))
-        return "\n".join([HEAD.rstrip(), *self.lines, f"    return {results}", ""])
+        return "\n".join([HEAD + MADE * self.made, *self.lines, f"    return {results}", ""])
 
 
-def program(seed):
+def program(seed, made=False):
     """The function that a seed stands for, and its text."""
-    text, file = Writer(seed).text(), f"<program {seed}>"
+    text, file = Writer(seed, made).text(), f"<program {seed}{' made' * made}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     names = {"__name__": "programs"}
     exec(compile(text, file, "exec"), names)
     return names["f"], text
 
 
-def outcomes(seed):
+def outcomes(seed, made=False):
     """By mode: "same", or the error that refused; AssertionError where a value is another one."""
-    f, text = program(seed)
+    f, text = program(seed, made)
     numbers = np.random.default_rng(seed)
     x, y = numbers.normal(size=4), numbers.normal(size=4)
     wanted = f(x.copy(), y.copy(), 3)
@@ -171,15 +185,20 @@ def test_values_are_numpy_s_or_refused(first):
     assert all(o["eager"] == "same" for o in found)
 
 
+def test_arrays_that_are_made_are_numpy_s_or_refused():
+    found = [outcomes(seed, made=True) for seed in range(6)]
+    assert any(o["compiled"] == "same" for o in found), found
+
+
 if __name__ == "__main__":
-    counts = collections.Counter()
+    counts, made = collections.Counter(), "made" in sys.argv
     for seed in range(int(sys.argv[1]), int(sys.argv[1]) + int(sys.argv[2])):
         try:
-            counts.update(outcomes(seed).items())
+            counts.update(outcomes(seed, made).items())
         except AssertionError as error:
             counts["wrong"] += 1
             print(seed, error)
         except Exception as error:
             counts[type(error).__name__] += 1
-            print(seed, type(error).__name__, error, program(seed)[1])
+            print(seed, type(error).__name__, error, program(seed, made)[1])
     print(dict(counts))

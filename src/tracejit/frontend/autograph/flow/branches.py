@@ -444,7 +444,10 @@ class _Plan:
 
 
 def _one_grows(name: str, what: str) -> str:
-    return f"the list {name!r} grows in one branch only of the {what}{at(user_location())}"
+    return (
+        f"the list {name!r} grows in one branch only of the {what}: append in both, for it has to be as long after "
+        f"each, or keep a number in place of the item{at(user_location())}"
+    )
 
 
 def _one_rewrites(name: str, what: str) -> str:
