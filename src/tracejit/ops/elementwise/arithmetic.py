@@ -390,7 +390,7 @@ def _lift(g: Any, x: Any) -> Any:
     linear=True,
     kernel=lambda x: np.array(x.real),
     lower=Scalar("real"),
-    traits=ELEMENTWISE,
+    traits=(*ELEMENTWISE, "part_of_numbers"),
     samples=unary(complex=True),
 )
 def real(x: TensorSpec) -> TensorSpec:
@@ -403,7 +403,7 @@ def real(x: TensorSpec) -> TensorSpec:
     linear=True,
     kernel=lambda x: np.array(x.imag),
     lower=Scalar("imag"),
-    traits=ELEMENTWISE,
+    traits=(*ELEMENTWISE, "part_of_numbers"),
     samples=unary(complex=True),
 )
 def imag(x: TensorSpec) -> TensorSpec:

@@ -390,7 +390,8 @@ def array_written(x: np.ndarray) -> None:
 
 def _noted_view(op: Any, inputs: Sequence[Tensor], result: Tensor) -> None:
     """What ops make of an array of NumPy's may be a view or a copy to the program; who knows says so later."""
-    if op.__name__ in _VIEWING and result.__class__ is Tensor and result.ndim and is_in_place(inputs[0]):
+    viewing = op.__name__ in _VIEWING or "part_of_numbers" in op.traits
+    if viewing and result.__class__ is Tensor and result.ndim and is_in_place(inputs[0]):
         seen_as(result, inputs[0], _view_or_copy)
 
 
@@ -401,7 +402,7 @@ def _view_or_copy(whole: Tensor) -> Tensor:
     )
 
 
-_VIEWING = frozenset(("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "real", "imag"))
+_VIEWING = frozenset(("reshape", "with_sizes", "transpose", "broadcast_to", "slice"))
 
 
 def _told(what: str) -> str:
