@@ -536,3 +536,12 @@ def test_running_means_are_asked_for_by_numbers_in_range():
     with pytest.raises(ValueError, match="a number of steps"):
         tf.optimizers.SGD(ema_overwrite_frequency=0)
     assert tf.optimizers.Adam(use_ema=True).get_config()["use_ema"] is True
+
+
+@pytest.mark.parametrize("kind", [tf.optimizers.SGD, tf.optimizers.Adam, tf.optimizers.RMSprop])
+def test_older_programs_call_the_learning_rate_lr(kind):
+    optimizer = kind(lr=0.25)
+    assert float(optimizer.learning_rate) == 0.25
+    config = optimizer.get_config()
+    assert config["learning_rate"] == 0.25 and "lr" not in config
+    assert float(kind.from_config(config).learning_rate) == 0.25

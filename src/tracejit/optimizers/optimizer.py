@@ -45,6 +45,8 @@ class Optimizer(Configurable, tf.Module):
         In [0, 1]: how much of a running mean is kept at each step.
     ema_overwrite_frequency : int, optional
         Write the running means to the Variables after every so many steps; by default never on its own.
+    lr : float or callable, optional
+        The learning rate by the name that it had in older programs, in its place.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class Optimizer(Configurable, tf.Module):
         use_ema: bool = False,
         ema_momentum: float = 0.99,
         ema_overwrite_frequency: int | None = None,
+        lr: Any = None,
     ):
         super().__init__(name)
         _check_averages(ema_momentum, ema_overwrite_frequency)
@@ -90,7 +93,7 @@ class Optimizer(Configurable, tf.Module):
         self._owners: list[weakref.ref[tf.Variable]] = []
         with tf.init_scope():  # also inside of a trace, whose state it is not
             self.iterations: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="iterations")
-        self.learning_rate = learning_rate
+        self.learning_rate = learning_rate if lr is None else lr
 
     # ---- the method -------------------------------------------------------------------------------------
 
