@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.dim import Dim, Size
-from ..core.errors import ShapeError, at, user_location
+from ..core.errors import AT, ShapeError, at, user_location
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
 from ..frontend.state.variable import Variable
@@ -133,7 +133,7 @@ def parse(text: str) -> tuple[TensorSpec, tuple[Size | None, ...]]:
     except (TypeError, ValueError) as error:
         raise ShapeError(
             f"{text!r} is no spec: write a dtype and sizes, such as 'f64[n,3]', 'float32[10]' or 'i64' for one number"
-            f"{f' ({error})' if str(error) else ''}{at(user_location())}"
+            f"{f' ({str(error).split(AT)[0]})' if str(error) else ''}{at(user_location())}"
         ) from None
     return TensorSpec([s if isinstance(s, int) else None for s in sizes], dtype), sizes
 

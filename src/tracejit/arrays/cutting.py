@@ -17,7 +17,7 @@ from ..core.tracing.recipes import by_recipe
 from ..frontend.conversion import convert_to_tensor
 from ..frontend.creation import default_float, is_known, known
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
-from ..ops.arrays.shape import expand_dims, sizes_of
+from ..ops.arrays.shape import expand_dims, sizes_not_negative, sizes_of
 from ..ops.tensor.indexing import get
 from .selection import as_size, repeated_positions
 
@@ -174,7 +174,7 @@ def one_hot(
     Raises
     ------
     ShapeError
-        For an axis that is not there.
+        For an axis that is not there, and a negative `depth`.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def one_hot(
     wanted = as_dtype(dtype) if dtype is not None else as_tensor(given[0]).dtype if given else default_float()
     rank = len(index.shape) + 1
     where = rank - 1 if axis is None else one_axis(int(axis), rank)
-    (count,) = sizes_of(depth)
+    (count,) = sizes_not_negative(depth)
     shape = tuple([count if a == where else 1 for a in range(rank)])
     positions = ops.reshape(ops.iota(size=count, dtype=_INT64), shape=shape)
     hot = ops.equal(expand_dims(index, where), positions)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
+from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -113,7 +115,7 @@ def as_dtype(type_value: Any) -> np.dtype:
     """The dtype meant by `type_value`, a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
 
     ``float``, as a type or a name, is the dtype of Python floats, float32 unless ``set_default_dtype`` said otherwise.
-    TypeError for what names none.
+    DtypeError for what names none.
 
     Examples
     --------
@@ -126,20 +128,33 @@ def as_dtype(type_value: Any) -> np.dtype:
         return np.dtype(settings.current().default_dtype)
     if type_value is str or (isinstance(type_value, str) and type_value == "string"):
         return np.dtype(object)
-    return np.dtype(type_value)
+    try:
+        return np.dtype(type_value)
+    except (TypeError, ValueError, SyntaxError):
+        raise DtypeError(
+            f"{type_value!r} is no dtype: write 'float32', 'int64', 'bool' or another that NumPy has by name"
+            f"{at(user_location())}"
+        ) from None
 
 
 _interned: dict[tuple[Any, ...], TensorSpec] = {}
 
 
 def _make(cls: type[TensorSpec], shape: tuple[Any, ...], dtype: np.dtype) -> TensorSpec:
-    shape = tuple(s if isinstance(s, Dim) or s is None else int(s) for s in shape)
+    try:
+        shape = tuple(s if isinstance(s, Dim) or s is None else int(s) for s in shape)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"sizes are integers, None or of tensors, got the shape {shape}{at(user_location())}"
+        ) from None
     if any(isinstance(s, int) and s < 0 for s in shape):
         raise ShapeError(f"sizes are not negative, got the shape {shape}")
     if dtype.kind not in _SUPPORTED:
         raise DtypeError(f"tensors hold numbers and bools, not {dtype}; convert to float, int or bool first")
     if dtype != np.dtype(bool) and dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise DtypeError(f"dtype {dtype} is wider than tensors hold; convert to float64 or complex128 first")
+    if prod([s if isinstance(s, int) and s else 1 for s in shape]) * dtype.itemsize > maxsize:
+        raise ShapeError(f"no memory holds an array of {dtype} and the shape {shape}")
     dtype = np.dtype(dtype.type)  # the one object NumPy itself uses: compared by identity where it matters
     spec = _interned.get((shape, dtype))
     if spec is None:

@@ -9,14 +9,14 @@ import numpy as np
 from ..core import settings
 from ..core.arrays import to_array
 from ..core.dim import Dim
-from ..core.errors import at, user_location
+from ..core.errors import ShapeError, at, user_location
 from ..core.ir.graph import literal
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, notify
 from ..ops.arrays.reduce import one_axis
-from ..ops.arrays.shape import expand_dims, sizes_of
+from ..ops.arrays.shape import expand_dims, sizes_not_negative, sizes_of
 from ..ops.elementwise.arithmetic import matched, quotient_dtype
 from ..ops.symbolic_values import counting
 from .conversion import constant
@@ -117,7 +117,9 @@ def eye(
     if size_is_open(num_rows) or size_is_open(columns):
         one = diagonal_ones(num_rows, columns, 0, wanted)
     else:
-        one = constant(np.eye(int(known(num_rows)), int(known(columns)), dtype=wanted))
+        size = (int(known(num_rows)), int(known(columns)))
+        sizes_not_negative(size)
+        one = constant(np.eye(*size, dtype=wanted))
     return one if batch_shape is None else ops.broadcast_to(one, shape=(*sizes_of(batch_shape), *one.shape))
 
 
@@ -155,6 +157,10 @@ def range_(
     if later and all(b.dtype.kind in "iu" for b in later):
         return _counted_range(start, limit, delta, as_dtype(dtype or later[0].dtype))
     bounds: list[Any] = [known(b) for b in (start, limit, delta)]
+    if any(b.shape for b in bounds):
+        raise ShapeError(
+            f"a range is of numbers, got {', '.join(str(b.tolist()) for b in bounds)}{at(user_location())}"
+        )
     wanted = _joint(bounds) if dtype is None else as_dtype(dtype)
     if not bounds[2][()]:
         raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")

@@ -19,7 +19,7 @@ from ..core.errors import require
 from ..core.op import Attrs, Sample, defop, ops, sample
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tracing.dispatch import as_tensor
-from .arrays.shape import sizes_of
+from .arrays.shape import sizes_not_negative
 from .lowering import Nests
 
 WORD, PAIR = np.dtype("uint32"), np.dtype("uint64")
@@ -166,7 +166,7 @@ def _nests(b: Any, out: TensorSpec, state: Any, *, shape: tuple[Size, ...], dtyp
 
 
 def _canonical(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
-    canonical: dict[str, Any] = {"shape": sizes_of(attrs["shape"])}
+    canonical: dict[str, Any] = {"shape": sizes_not_negative(attrs["shape"])}
     if "dtype" in attrs:
         canonical["dtype"] = as_dtype(attrs["dtype"])
     return (as_tensor(inputs[0]),), canonical
@@ -221,7 +221,7 @@ def random_normal(state: Any, shape: Any, dtype: Any) -> Any:
     Composed of public ops: the uniform numbers behind it are the same in both modes, the results are within
     the few ULP of ``log``, ``sqrt``, ``sin`` and ``cos``.
     """
-    shape = sizes_of(shape)
+    shape = sizes_not_negative(shape)
     n = product(shape)
     half = (n + 1) // 2
     u = random_uniform(state, shape=(2, half), dtype=as_dtype(dtype))

@@ -23,7 +23,7 @@ from ..frontend.state.variable import Variable, tracer
 from ..frontend.state.variable_init import begin_anew
 from ..ops.arrays.index import stacked_positions
 from ..ops.arrays.reduce import size_tensor
-from ..ops.arrays.shape import sizes_of
+from ..ops.arrays.shape import sizes_not_negative
 from ..ops.random import WORD, blocks_of, normal_blocks, random_bits, random_normal, random_uniform
 
 _MASK = 0xFFFFFFFFFFFFFFFF
@@ -171,7 +171,7 @@ class Generator:
         >>> tf.random.Generator(3).uniform((2, 3)).shape
         (2, 3)
         """
-        dtype, shape = _supported(dtype, "fiu"), sizes_of(shape)
+        dtype, shape = _supported(dtype, "fiu"), sizes_not_negative(shape)
         wide = dtype if dtype.kind == "f" else _DOUBLE
         if maxval is None and dtype.kind != "f":
             raise ValueError(f"uniform integers need a maxval{at(user_location())}")
@@ -199,7 +199,7 @@ class Generator:
         >>> tf.random.Generator(3).normal((4,), stddev=0.1).shape
         (4,)
         """
-        dtype, shape = _supported(dtype, "f"), sizes_of(shape)
+        dtype, shape = _supported(dtype, "f"), sizes_not_negative(shape)
         standard = random_normal(self._take(normal_blocks(shape, dtype)), shape, dtype)
         return mean + standard * stddev
 

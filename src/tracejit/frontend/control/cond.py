@@ -46,6 +46,12 @@ def cond(
     >>> float(tf.cond(tf.constant(2.0) > 1.0, lambda: 10.0, lambda: 20.0))
     10.0
     """
+    wrong = next((f for f in (true_fn, false_fn) if not callable(f)), None)
+    if wrong is not None:
+        raise TypeError(
+            f"cond takes two functions, got one that is a {type(wrong).__name__}: write lambda: ..."
+            f"{at(user_location())}"
+        )
     if tracer() is None or not traced(pred):
         chosen = true_fn if bool(pred) else false_fn
         leaves, structure = flatten(chosen(*operands))

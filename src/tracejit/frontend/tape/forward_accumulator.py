@@ -15,7 +15,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, as_tensor, recording_only, start_recording, state, stop_recording
 from ..state.variable import Variable
 from ..structure import flatten, leaves_like, unflatten
-from .unconnected import UnconnectedGradients
+from .unconnected import UnconnectedGradients, wants_zeros
 
 
 class ForwardAccumulator:
@@ -105,7 +105,7 @@ class ForwardAccumulator:
         -------
         nest like `primals`
         """
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+        zero = wants_zeros(unconnected_gradients)
         leaves, structure = flatten(primals)
         tangents = []
         for x in leaves:

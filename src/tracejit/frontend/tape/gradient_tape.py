@@ -393,7 +393,7 @@ class GradientTape(Tape):
     def _begin(self, mode: Mode) -> list[Any]:
         """Check that the tape may be used now; returns its records."""
         if self._used:
-            raise RuntimeError(_USED)
+            raise RuntimeError(f"{_USED}: write GradientTape(persistent=True){at(user_location())}")
         if mode.attempt is not None:
             remember(self, self._saved)
         if self._recording:

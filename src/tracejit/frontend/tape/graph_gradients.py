@@ -17,7 +17,7 @@ from ...core.tracing.trace import Trace
 from ...ops.arrays.shape import ones, zeros
 from ..state.variable import Variable, tracer
 from ..structure import flatten
-from .gradient_tape import UnconnectedGradients
+from .unconnected import UnconnectedGradients, wants_zeros
 
 
 def gradients(
@@ -85,7 +85,7 @@ def gradients(
     ]
     fixed = {_own(trace, as_tensor(x)) for x in _several(stop_gradients)}
     found = [_gradient(trace, targets, seeds, x, fixed) for x in sources]
-    if UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO:
+    if wants_zeros(unconnected_gradients):
         found = [
             zeros(x.spec.shape, x.spec.dtype) if g is None else g for g, x in zip(found, sources, strict=True)
         ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
@@ -30,7 +31,7 @@ class UnconnectedGradients(enum.Enum):
 
     @classmethod
     def _missing_(cls, value: object) -> None:
-        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}")
+        raise ValueError(f"Unknown value for unconnected_gradients: {value!r}; it is 'none' or 'zero'")
 
 
 NONE = UnconnectedGradients.NONE
@@ -38,9 +39,12 @@ NONE = UnconnectedGradients.NONE
 
 def wants_zeros(unconnected_gradients: Any) -> bool:
     """Is it zeros that are asked for? ValueError for what is no such choice."""
-    return unconnected_gradients is not NONE and (
-        UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    )
+    if unconnected_gradients is NONE:
+        return False
+    try:
+        return UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    except ValueError as error:
+        raise ValueError(f"{error}{at(user_location())}") from None
 
 
 def zeros_for_none(

@@ -82,7 +82,7 @@ class Tape(Recording):
 
     def __enter__(self) -> Self:
         if self._recording:
-            raise ValueError(_ACTIVE)
+            raise ValueError(f"{_ACTIVE}{at(user_location())}")
         mode = state.mode
         if mode.attempt is not None:
             remember(self, self._saved)
@@ -174,7 +174,7 @@ class Tape(Recording):
     def stop_recording(self) -> Iterator[None]:
         """Record nothing inside a ``with`` block."""
         if not self._recording:
-            raise ValueError(_INACTIVE)
+            raise ValueError(f"{_INACTIVE}{at(user_location())}")
         with pausing(self):
             self._recording = False
             self.on_event("pause")
@@ -187,7 +187,7 @@ class Tape(Recording):
     def reset(self) -> None:
         """Forget everything recorded and watched, and go on recording."""
         if not self._recording:
-            raise ValueError(_INACTIVE)
+            raise ValueError(f"{_INACTIVE}{at(user_location())}")
         remember(self, self._saved)
         for record in self.records:
             self.passed_over(record)

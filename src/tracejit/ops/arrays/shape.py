@@ -40,14 +40,20 @@ def sizes_of(shape: Any) -> tuple[Size, ...]:
         return tuple([s if s.__class__ is int else _size(s) for s in shape])
     if isinstance(shape, (int, np.integer, Dim)):
         return (_size(shape),)
-    if getattr(shape, "is_symbolic", False):
-        held = sizes_in(as_tensor(shape))
-        if held is not None:
-            return held
+    if getattr(shape, "is_symbolic", False) and (held := sizes_in(as_tensor(shape))) is not None:
+        return held
     shape = shape.numpy() if hasattr(shape, "numpy") else shape
     if isinstance(shape, (np.ndarray, np.generic)):
         shape = np.atleast_1d(shape).tolist()
     return tuple([_size(s) for s in shape])
+
+
+def sizes_not_negative(shape: Any) -> tuple[Size, ...]:
+    """`shape` as a tuple of sizes, as :func:`sizes_of`; ShapeError where one that is known is less than 0."""
+    sizes = sizes_of(shape)
+    if any(s.__class__ is int and s < 0 for s in sizes):
+        raise ShapeError(f"sizes are not negative, got the shape {sizes}{at(user_location())}")
+    return sizes
 
 
 def _size(s: Any) -> Size:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import product, same
-from ...core.errors import require
+from ...core.errors import ShapeError, at, require, user_location
 from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec, broadcast_shapes, shape_text
 from ...core.tensor import Tensor
@@ -139,7 +139,10 @@ def dot(a: Any, b: Any) -> Any:
     (a, b), _ = matched((a, b), {})
     if len(a.shape) > 1 < len(b.shape):
         return apply(matmul, (a, b), NO_ATTRS)
-    require(len(a.shape) >= 1 and len(b.shape) >= 1, "@ takes tensors of rank 1 and more; use * for scalars")
+    if not (a.shape and b.shape):
+        raise ShapeError(
+            f"@ takes tensors of rank 1 and more, got {a.spec} and {b.spec}; use * for scalars{at(user_location())}"
+        )
     left = expand_dims(a, 0) if len(a.shape) == 1 else a
     right = expand_dims(b, 1) if len(b.shape) == 1 else b
     product = matmul(left, right)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
-from ...core.errors import SymbolicValue, at, user_location
+from ...core.errors import DtypeError, SymbolicValue, at, user_location
 from ...core.op import ops
 from ...core.spec import dtype_name, shape_text
 from ...core.tensor import Tensor
@@ -22,6 +22,7 @@ from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.recipes import by_recipe
 from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
+from ..arrays.reduce import whole
 from . import beyond, direct
 from .storage import is_in_place, seen_as
 
@@ -230,11 +231,16 @@ def _checked(entry: Any, size: Size, shape: tuple[Size, ...]) -> Any:
 
 def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
     """A Python slice of an axis as ``(start, size, step)``; symbolic sizes record guards where they must."""
-    step = 1 if s.step is None else int(s.step)
+    step = 1 if s.step is None else whole(s.step, "the step of a slice")
     if step == 0:
         raise ValueError(f"slice step cannot be zero{at(user_location())}")
     if isinstance(size, int):
-        positions = range(*s.indices(size))
+        try:
+            positions = range(*s.indices(size))
+        except TypeError:
+            raise DtypeError(
+                f"the ends of a slice are integers or None, got {s.start!r}:{s.stop!r}{at(user_location())}"
+            ) from None
         return (positions.start, len(positions), step) if positions else (0, 0, 1)
     if any(isinstance(d, Dim) and unknown(d) for d in (size, s.start, s.stop)):
         return _resolve_late(s, size, step)

@@ -90,6 +90,8 @@ class TensorArray:
         shape = None if element_shape is None else getattr(element_shape, "dims", element_shape)
         self._shape: tuple[Any, ...] | None = None if shape is None else tuple(shape)
         length: Size = 0 if size is None else _size(size)
+        if isinstance(length, int) and length < 0:
+            raise ShapeError(f"the size of a TensorArray is not negative, got {length}{at(user_location())}")
         self.state: Any = [None] * length if isinstance(length, int) else length
 
     # ---- what it is -------------------------------------------------------------------------------------
