@@ -36,7 +36,7 @@ def cond(
     pred : bool or scalar bool tensor
         In a compiled function a Python bool decides while tracing, a tensor when the function runs.
     true_fn, false_fn : callable
-        Must return the same structure, shapes and dtypes.
+        Must return the same structure, shapes and dtypes. TypeError where one is not a function.
     name : str, optional
         Ignored.
 
