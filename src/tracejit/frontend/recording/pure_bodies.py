@@ -46,7 +46,10 @@ _OWN = frozenset(
     "JUMP_BACKWARD_NO_INTERRUPT POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE POP_JUMP_BACKWARD_IF_TRUE "
     "POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_NONE "
     "POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE "
-    "JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP RETURN_VALUE RETURN_CONST LOAD_FAST_CHECK".split()
+    "JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP RETURN_VALUE RETURN_CONST LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR TO_BOOL "
+    "LOAD_FAST_LOAD_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST LOAD_FAST_BORROW LOAD_FAST_BORROW_LOAD_FAST_BORROW "
+    "LOAD_SMALL_INT CALL_KW SET_FUNCTION_ATTRIBUTE CONVERT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC POP_ITER "
+    "NOT_TAKEN RERAISE".split()  # of lists made in the line: handlers of errors have PUSH_EXC_INFO
 )
 
 Python = Callable[[Any], Callable[..., Any] | None]
@@ -112,8 +115,6 @@ def _read_code(
     code: CodeType, f: FunctionType, cells: Mapping[str, CellType], python: Python, found: Dependencies
 ) -> None:
     """Read the instructions of a function, or of one inside it; `cells` are those from outside of all of it."""
-    if code.co_exceptiontable:
-        raise _Unknown
     instructions = dis.get_instructions(code)
     for step in instructions:
         name = step.opname
