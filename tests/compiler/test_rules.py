@@ -49,6 +49,7 @@ EXAMPLES: dict[str, Callable] = {
     "stop_gradient": lambda x: tf.stop_gradient(x),
     "number": lambda x: ops.number(x),
     "read": lambda x, y: ops.read(x, y),
+    "tied": lambda x, y: ops.tied(x, y),
 }
 
 #: Rules whose result may be rounded once more or less than the original's.

@@ -1,8 +1,8 @@
 """Machine code for other machines: one process for all of an export's modules, which may end without harm.
 
 LLVM aborts where it has no code for a type or an operation on a machine, and knowing all machines takes memory; the
-user's process gets an exception and pays nothing. The other process reads ``llvm`` and ``machines`` beside this
-module, and nothing else of the package.
+user's process gets an exception and pays nothing. The other process reads ``llvm`` and what that imports, and nothing
+else of the package.
 """
 
 from __future__ import annotations
@@ -22,16 +22,19 @@ from .machines import Machine, Unit
 #: How many lines of what LLVM says before it ends become a part of the message.
 _LAST_WORDS = 3
 _SIZE = struct.Struct("<Q")
-#: This folder as a package of its own, so that what stands above it is not imported.
+#: The packages that this module is in stand for themselves without what they import.
 _PROGRAM = """
-import json, sys, types
+import importlib, json, sys, types
 request = json.load(sys.stdin.buffer)
 sys.path[:] = request["path"]
-sys.modules["codegen"] = package = types.ModuleType("codegen")
-package.__path__ = [request["folder"]]
-from codegen import llvm
-llvm.answer(request)
+for name, folder in request["packages"].items():
+    sys.modules[name] = package = types.ModuleType(name)
+    package.__path__ = [folder]
+importlib.import_module(".llvm", name).answer(request)
 """
+_FOLDER = Path(__file__).parent
+_PARTS = __package__.split(".")
+_PACKAGES = {".".join(_PARTS[: len(_PARTS) - up]): str((_FOLDER / "_").parents[up]) for up in (2, 1, 0)}
 
 
 class Failed(Exception):
@@ -43,7 +46,7 @@ def compiled(work: Sequence[tuple[Unit, Machine]], **linked: Any) -> list[bytes]
 
     With ``exported`` and ``library``, they are for one machine, and become one object.
     """
-    request = {"path": sys.path, "folder": str(Path(__file__).parent), "work": work, "linked": linked or None}
+    request = {"path": sys.path, "packages": _PACKAGES, "work": work, "linked": linked or None}
     name = work[0][1].triple.split("-")[0]
     if not sys.executable:
         raise Failed(

@@ -138,7 +138,7 @@ class Trace:
         except Exception as error:
             raise explain(op, inputs, attrs, error, location) from None
         outputs = tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
-        if Trace.viewing is not None and inputs:
+        if Trace.viewing is not None and inputs and outputs:
             Trace.viewing(op, inputs, outputs[0])
         if self.heard is not None and not op.literal:
             self.heard.append((op, inputs, attrs, outputs, location))

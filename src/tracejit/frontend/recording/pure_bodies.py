@@ -98,8 +98,13 @@ def _inside(cell: CellType) -> Any:
         return cell  # empty, and nothing that a name stands for
 
 
+def _package(f: FunctionType) -> str:
+    """The package that it says it is from; a program given to `exec` need not say."""
+    return (f.__module__ or "").split(".")[0]
+
+
 def _read(f: Any, python: Python, found: Dependencies) -> None:
-    if not isinstance(f, FunctionType) or f.__module__.split(".")[0] in _MODULES:
+    if not isinstance(f, FunctionType) or _package(f) in _MODULES:
         raise _Unknown
     if f in found.functions:
         return
@@ -173,7 +178,7 @@ def _is_pure(value: Any) -> bool:
     if isinstance(value, Op):
         return value.traits.isdisjoint(("effect", "prints", "this_process", "no_cse"))
     if isinstance(value, FunctionType):
-        return value.__module__.startswith(_PURE)
+        return (value.__module__ or "").startswith(_PURE)
     if isinstance(value, BuiltinFunctionType) and value.__module__ == "math":
         return True
     number = isinstance(value, type) and issubclass(value, np.generic)
