@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import math
 import random
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.memory import collect
 from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from tracejit.core.autodiff import backplan
 from tracejit.frontend.tape.watching import GradientWarning
@@ -202,9 +202,9 @@ def test_nothing_is_kept() -> None:
     plans = [p for p in backplan._latest.values() if p is not None]
     things = [x, x._payload, v.handle, v._value, None, True, False, (), tf.GradientTape, tf.Tensor, *plans]
     things += [backplan._ones[(2,), x.dtype.num], backplan._ones[(2,), x.dtype.num]._payload, x.dtype]
-    gc.collect()
+    collect()
     before, blocks = [sys.getrefcount(t) for t in things], sys.getallocatedblocks()
     work(5000)
-    gc.collect()
+    collect()
     assert max(abs(sys.getrefcount(t) - b) for t, b in zip(things, before, strict=True)) < 40
     assert sys.getallocatedblocks() - blocks < 500
