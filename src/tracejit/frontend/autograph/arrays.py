@@ -54,7 +54,7 @@ def fillable(x: np.ndarray, holders: int, value: Any) -> Any:
 
     `holders` is what ``sys.getrefcount`` says in the function that a converted one called with the array.
     """
-    if holders > _alone() or not x.flags.writeable or x.dtype.kind not in "biufc":
+    if holders > _alone() or not _callers_count() or not x.flags.writeable or x.dtype.kind not in "biufc":
         return x
     if x.base is not None and (x.base.__class__ is not np.ndarray or sys.getrefcount(x.base) > 2):
         return x  # a part of what another name holds
@@ -76,6 +76,17 @@ def _alone() -> int:
     """How many hold an array, in the function that was called with it, when one name of the caller does."""
     x = np.zeros(())
     return _holders(x)
+
+
+@functools.cache
+def _callers_count() -> bool:
+    """Does the interpreter count the names of callers? From CPython 3.14 on an argument may be lent, uncounted."""
+
+    def called(x: Any) -> int:
+        return _holders(x)
+
+    x = np.zeros(())
+    return called(x) > _holders(x)
 
 
 def _making(make: Callable[..., Any]) -> Callable[..., Any]:
