@@ -12,6 +12,8 @@ PY := $(VENV)/bin/python
 
 # settings that make NumPy's BLAS take the kernels of another machine would spoil every comparison
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
+# hundreds of tests start processes, and each would compile all of the package's text again
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick fuzz damage lint types stubs golden semantics bench bench-full docs clean

@@ -27,7 +27,7 @@ def the_blocks(name: str) -> dict[str, str]:
 def changed_copy(blocks: dict[str, str], folder: Path) -> Path:
     """A copy of the project with each block at the end of its file, or of the table in it that is named."""
     for part in ("src", "tests"):
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / part, folder / part)  # with the bytecode of what stays as it is
     shutil.copy(ROOT / "pyproject.toml", folder)
     for place, text in blocks.items():
         name, _, table = place.partition(", in ")

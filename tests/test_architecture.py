@@ -15,10 +15,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
+
+from layers import BATTERIES, COMMANDS, OUTSIDE, PUBLIC
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -31,20 +33,6 @@ MAX_FUNCTION_LINES = 60
 # emitters, and still means that the ordinary function is read at a glance.
 MAX_MEDIAN_FUNCTION_LINES = 8
 
-#: Public modules written with ops: what users call on tensors.
-PUBLIC = frozenset(
-    "aot arrays autodiff autograph bitwise debugging dtypes errors image inspect linalg math nest nn numpy random "
-    "raw_ops scipy strings test".split()
-)
-#: Public modules built on those as any other package would be: with public names alone.
-BATTERIES = frozenset(
-    "activations callbacks compat data initializers io keras layers losses metrics models optimizers queue "
-    "regularizers train".split()
-)
-#: Graphs and machine code in files and on other machines are a part of the engine, though users see public modules.
-OUTSIDE = frozenset({"dask", "saved_model"})
-#: The command line: it may use everything, and nothing uses it.
-COMMANDS = frozenset({"cli", "__main__"})
 # layer -> the layers it may import; the package itself is the face
 _ENGINE = {"core", "ops", "compiler", "runtime", "frontend"}
 LAYERS = {
@@ -168,17 +156,15 @@ def read_modules() -> dict[str, Module]:
 
 def find_imports(module: Module, modules: dict[str, Module]) -> Iterator[Import]:
     """Yield what a module imports anywhere in it; ``from p import m`` names ``p.m`` when that is a module."""
-
-    def walk(node: ast.AST, function: str | None, typing_only: bool) -> Iterator[Import]:
+    pending: list[tuple[ast.AST, str | None, bool]] = [(module.tree, None, False)]
+    while pending:
+        node, function, typing_only = pending.pop()
         for name in imported_names(node, module, modules):
             yield Import(name, node.lineno, function, typing_only)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             function = getattr(node, "name", "<lambda>")
         guarded = typing_only or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
-        for child in ast.iter_child_nodes(node):
-            yield from walk(child, function, guarded)
-
-    return walk(module.tree, None, False)
+        pending += [(child, function, guarded) for child in [*ast.iter_child_nodes(node)][::-1]]
 
 
 def imported_names(node: ast.AST, module: Module, modules: dict[str, Module]) -> list[str]:
@@ -196,13 +182,29 @@ def imported_names(node: ast.AST, module: Module, modules: dict[str, Module]) ->
     return []
 
 
-MODULES = read_modules()
-FUNCTIONS = [
-    (module, node)
-    for module in MODULES.values()
-    for node in ast.walk(module.tree)
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-]
+@cache
+def parsed() -> dict[str, Module]:
+    """The modules of the package, parsed when the first test asks: every process collects this file."""
+    return read_modules()
+
+
+@cache
+def functions() -> list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every function of the package with its module."""
+    return [
+        (module, node)
+        for module in parsed().values()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def syntax_is_forgotten() -> Iterator[None]:
+    """Drop the syntax trees behind the last test: a million objects would slow each later garbage collection."""
+    yield
+    functions.cache_clear()
+    parsed.cache_clear()
 
 
 def none(offenders: list[str], rule: str) -> None:
@@ -251,13 +253,13 @@ def test_code_lines_leave_out_documentation():
 
 
 def test_the_tree_is_there():
-    packages = {module.layer for module in MODULES.values()}
+    packages = {module.layer for module in parsed().values()}
     assert set(LAYERS) == packages, "a module outside of the layers, or a layer without modules"
 
 
 def test_rooms_are_small():
     folders: dict[Path, int] = {}
-    for module in MODULES.values():
+    for module in parsed().values():
         if module.path.name == "__main__.py":  # Python asks for it where it is
             continue
         folders[module.path.parent] = folders.get(module.path.parent, 0) + 1
@@ -268,7 +270,7 @@ def test_rooms_are_small():
 def test_no_name_twice_in_a_layer():
     seen: dict[tuple[str, str], str] = {}
     twice = []
-    for module in MODULES.values():
+    for module in parsed().values():
         last = module.name.split(".")[-1]
         if module.path.name == "__init__.py":
             continue
@@ -281,7 +283,7 @@ def place_of(name: str) -> int:
     """How far down in its layer a module stands: the number of its room, or its own."""
     short = name.removeprefix(f"{PACKAGE}.")
     rooms = ROOMS[layer_of(name)].split()
-    room = short if MODULES[name].path.name == "__init__.py" else short.rpartition(".")[0]
+    room = short if parsed()[name].path.name == "__init__.py" else short.rpartition(".")[0]
     return rooms.index(short if short in rooms else room)
 
 
@@ -289,13 +291,13 @@ def test_imports_go_one_way_between_rooms():
     none(
         [
             module.at(item.line, f"imports {item.name}")
-            for module in MODULES.values()
+            for module in parsed().values()
             for item in module.imports
             if module.layer in ROOMS
-            and item.name in MODULES
-            and MODULES[item.name].layer == module.layer
+            and item.name in parsed()
+            and parsed()[item.name].layer == module.layer
             and not item.typing_only
-            and MODULES[item.name].path.name != "__init__.py"
+            and parsed()[item.name].path.name != "__init__.py"
             and module.path.name != "__init__.py"
             and place_of(item.name) > place_of(module.name)
         ],
@@ -306,10 +308,11 @@ def test_imports_go_one_way_between_rooms():
 def test_imports_go_down_the_layers():
     none(
         [
-            module.at(item.line, f"{module.layer} imports {item.name}, of {MODULES[item.name].layer}")
-            for module in MODULES.values()
+            module.at(item.line, f"{module.layer} imports {item.name}, of {parsed()[item.name].layer}")
+            for module in parsed().values()
             for item in module.imports
-            if item.name in MODULES.keys() - {LAZILY} and MODULES[item.name].layer not in LAYERS[module.layer]
+            if item.name in parsed().keys() - {LAZILY}
+            and parsed()[item.name].layer not in LAYERS[module.layer]
         ],
         "One way only: core <- ops <- compiler <- frontend <- functions <- batteries; core <- runtime <- compiler",
     )
@@ -319,9 +322,9 @@ def test_imports_within_the_package_exist():
     none(
         [
             module.at(item.line, f"no module {item.name}")
-            for module in MODULES.values()
+            for module in parsed().values()
             for item in module.imports
-            if item.top == PACKAGE and item.name not in MODULES
+            if item.top == PACKAGE and item.name not in parsed()
             if not (item.typing_only and (SOURCE / item.name.replace(".", "/")).with_suffix(".pyi").exists())
         ],
         "An import of our own names a module that is not there:",
@@ -334,14 +337,14 @@ def test_no_import_cycles():
 
         What a public module loads when it is asked for is no edge: it is none when it runs.
         """
-        lazy = any(item.name == LAZILY for item in MODULES[name].imports)
-        for item in MODULES[name].imports:
+        lazy = any(item.name == LAZILY for item in parsed()[name].imports)
+        for item in parsed()[name].imports:
             if lazy and item.typing_only:
                 continue
             parts = item.name.split(".")
             for k in range(2, len(parts) + 1):
                 target = ".".join(parts[:k])
-                if target in MODULES and target != name and not f"{name}.".startswith(f"{target}."):
+                if target in parsed() and target != name and not f"{name}.".startswith(f"{target}."):
                     yield target
 
     finished, path = set(), []
@@ -356,7 +359,7 @@ def test_no_import_cycles():
                 visit(target)
             finished.add(path.pop())
 
-    for name in MODULES:
+    for name in parsed():
         visit(name)
     none(cycles, "Modules import each other in a circle:")
 
@@ -374,7 +377,7 @@ def test_imports_stand_at_the_top():
     none(
         [
             module.at(item.line, f"{item.function}() imports {item.name}")
-            for module in MODULES.values()
+            for module in parsed().values()
             for item in module.imports
             if item.function and item.top not in LAZY | LAZY_IF_WANTED and module.name not in DOORS
         ],
@@ -386,7 +389,7 @@ def test_lazy_imports_are_lazy():
     none(
         [
             module.at(item.line, f"imports {item.name} when the module loads")
-            for module in MODULES.values()
+            for module in parsed().values()
             for item in module.imports
             if item.top in LAZY and not item.function and not item.typing_only
         ],
@@ -402,7 +405,7 @@ def test_third_party_imports():
     none(
         [
             module.at(item.line, f"{module.layer} may not import {item.name}")
-            for module in MODULES.values()
+            for module in parsed().values()
             for item in module.imports
             if item.top not in allowed(module) and not (item.name == "<computed>" and module.name in DOORS)
         ],
@@ -467,7 +470,7 @@ def test_names_that_are_asked_are_found(text: str):
 def test_facts_about_an_op_stand_on_the_op():
     found = Counter(
         module.name.removeprefix(f"{PACKAGE}.")
-        for module in MODULES.values()
+        for module in parsed().values()
         if module.layer != "ops"
         for _ in names_asked(module.tree)
     )
@@ -479,7 +482,7 @@ def test_declarations_of_ops_begin_with_the_derivative():
     fields = [f.target.id for f in class_named("Op", "core.op").body if isinstance(f, ast.AnnAssign)]
     declared = [
         (module.at(call.lineno, "defop"), [fields.index(k.arg) for k in call.keywords if k.arg])
-        for module, function in FUNCTIONS
+        for module, function in functions()
         for call in function.decorator_list
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "defop"
     ]
@@ -492,7 +495,7 @@ def test_declarations_of_ops_begin_with_the_derivative():
 
 def class_named(name: str, module: str) -> ast.ClassDef:
     """Return the syntax of one class of the package."""
-    tree = MODULES[f"{PACKAGE}.{module}"].tree
+    tree = parsed()[f"{PACKAGE}.{module}"].tree
     return next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
 
 
@@ -500,7 +503,7 @@ def test_files_are_short():
     none(
         [
             module.at(len(module.lines), f"{len(module.lines)} lines")
-            for module in MODULES.values()
+            for module in parsed().values()
             if len(module.lines) > MAX_FILE_LINES
         ],
         f"A file holds one idea in at most {MAX_FILE_LINES} lines.",
@@ -511,7 +514,7 @@ def test_functions_are_short():
     none(
         [
             module.at(function.lineno, f"{function.name} has {size} lines of code")
-            for module, function in FUNCTIONS
+            for module, function in functions()
             if (size := code_lines(module, function)) > MAX_FUNCTION_LINES
         ],
         f"A function has at most {MAX_FUNCTION_LINES} lines of code.",
@@ -519,7 +522,7 @@ def test_functions_are_short():
 
 
 def test_the_median_function_is_small():
-    sizes = sorted(((code_lines(m, f), m.at(f.lineno, f.name)) for m, f in FUNCTIONS), reverse=True)
+    sizes = sorted(((code_lines(m, f), m.at(f.lineno, f.name)) for m, f in functions()), reverse=True)
     if not sizes:
         return
     median = statistics.median(size for size, _ in sizes)
@@ -529,13 +532,13 @@ def test_the_median_function_is_small():
 
 
 def test_modules_have_docstrings():
-    undocumented = [m for m in MODULES.values() if m.lines and not ast.get_docstring(m.tree)]
+    undocumented = [m for m in parsed().values() if m.lines and not ast.get_docstring(m.tree)]
     offenders = [module.at(1, "no docstring") for module in undocumented]
     none(offenders, "A module opens with a paragraph: what it is for and what it must not know.")
 
 
 def test_import_is_light():
-    face = MODULES.get(PACKAGE)
+    face = parsed().get(PACKAGE)
     names = [node for node in face.tree.body if not isinstance(node, ast.Expr)] if face else []
     if not names:
         pytest.skip("tracejit/__init__.py has no names yet")

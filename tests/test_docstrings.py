@@ -34,7 +34,7 @@ from typing import Any
 import pytest
 
 import tracejit
-from test_architecture import BATTERIES, OUTSIDE, PUBLIC
+from layers import BATTERIES, OUTSIDE, PUBLIC
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.op import OPS, Op
 

@@ -9,7 +9,7 @@ import pkgutil
 import pytest
 
 import tracejit
-from test_architecture import BATTERIES, PUBLIC
+from layers import BATTERIES, PUBLIC
 
 MODULES = [
     m.name
