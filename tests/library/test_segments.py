@@ -90,6 +90,13 @@ def test_segments_of_unknown_size():
     ]
 
 
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "prod"])
+def test_numbers_that_are_not_sorted_are_refused(name, run):
+    f = run(getattr(tf.math, f"segment_{name}"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"are sorted here(.|\n)*test_segments"):
+        f(tf.constant([1.0, 2.0, 3.0]), tf.constant([0, 2, 1]))
+
+
 def test_what_does_not_fit_is_refused(run):
     with pytest.raises(tf.DtypeError, match="extremes are of real numbers, got bool"):
         tf.math.unsorted_segment_max([True], [0], 1)

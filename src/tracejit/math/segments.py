@@ -13,6 +13,7 @@ from ..arrays.selection import as_size, largest
 from ..arrays.slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
 from ..core.dim import Dim, Size, same
 from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.failures import WrongNumber
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
@@ -24,7 +25,8 @@ from ..ops.arrays.reduce import size_tensor
 from ..ops.elementwise.division import truncatediv
 from ..ops.tensor.indexing import get
 
-_INT64 = np.dtype("int64")
+_INT64, _FLOAT32 = np.dtype("int64"), np.dtype("float32")
+_UNSORTED = "segment numbers are sorted here; unsorted_segment_sum and its kin take them in any order"
 
 
 def _numbers(data: Any, segment_ids: Any, count: Any) -> tuple[Any, Any, Any]:
@@ -161,7 +163,7 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
     """The sum of each segment of `data`; `segment_ids`, one number per row, are sorted.
 
     The first axis is as long as the last number says, which shows when a compiled function runs that computes it.
-    ValueError for numbers that are not sorted; of those that a compiled function computes that is not asked.
+    ValueError for numbers that are not sorted, those that a compiled function computes when it runs.
 
     Examples
     --------
@@ -242,10 +244,15 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
 
 def _count_of_sorted(segment_ids: Any) -> Size:
     if not is_known(segment_ids):
-        return as_size(largest(segment_ids, -1) + 1)
+        ids = as_tensor(segment_ids)
+        flat = ops.reshape(ids, shape=(ids.spec.size,))
+        falls = ops.less(get(flat, slice(1, None)), get(flat, slice(None, -1)))
+        count = ops.reduce_sum(ops.cast(falls, dtype=_INT64), axis=0)
+        ops.check(ops.cast(ops.equal(count, 0), dtype=_FLOAT32), message=_UNSORTED, error="ValueError")
+        return as_size(largest(ids, -1) + 1)
     numbers = known(segment_ids)
     if (np.diff(numbers) < 0).any():
-        raise ValueError(f"segment numbers are sorted here, got {numbers.tolist()}{at(user_location())}")
+        raise WrongNumber(f"{_UNSORTED}, got {numbers.tolist()}{at(user_location())}")
     return int(numbers[-1]) + 1 if numbers.size else 0
 
 
