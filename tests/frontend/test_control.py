@@ -235,6 +235,24 @@ def test_scan_needs_a_length():
         tf.scan(lambda c, x: (c, None), 0.0, [tf.zeros(2), tf.zeros(3)])
 
 
+@pytest.mark.parametrize("value", [3.0, 3, [True]])
+def test_what_decides_is_a_scalar_bool_eagerly_too(value):
+    def chooses(x):
+        return tf.cond(x, lambda: 1.0, lambda: 2.0)  # here
+
+    def repeats(x):
+        return tf.while_loop(lambda x: x, lambda x: x, [x])  # here
+
+    def fills(x):
+        start = (x, tf.TensorArray(tf.float32, 1))
+        return tf.while_loop(lambda x, a: x, lambda x, a: (x, a), start)  # here
+
+    for f in (chooses, repeats, fills):
+        for g in (f, tf.function(f)):
+            with pytest.raises(tf.DtypeError, match=r"must be a scalar bool, such as x != 0(.|\n)*# here"):
+                g(tf.constant(value))
+
+
 @pytest.mark.parametrize("pred", [None, 0, 2.5, [], np.bool_(True)])
 def test_a_python_value_decides_while_tracing(pred):
     def f(x):

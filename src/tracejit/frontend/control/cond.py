@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.errors import ShapeError, at, user_location
+import numpy as np
+
+from ...core.errors import DtypeError, ShapeError, at, user_location
+from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.forms import BranchForm
@@ -20,6 +23,8 @@ from ..regions.region import Region, assigned_in, share_captures
 from ..state.variable import Variable, tracer
 from ..structure import flatten, text, unflatten
 from .carried_numbers import takes
+
+_CHOICE = TensorSpec((), np.dtype(bool))
 
 
 def cond(
@@ -34,7 +39,8 @@ def cond(
     Parameters
     ----------
     pred : bool or scalar bool tensor
-        In a compiled function a Python bool decides while tracing, a tensor when the function runs.
+        In a compiled function a Python bool decides while tracing, a tensor when the function runs. DtypeError for
+        other tensors.
     true_fn, false_fn : callable
         Must return the same structure, shapes and dtypes. TypeError where one is not a function.
     name : str, optional
@@ -52,6 +58,8 @@ def cond(
             f"cond takes two functions, got one that is a {type(wrong).__name__}: write lambda: ..."
             f"{at(user_location())}"
         )
+    if isinstance(pred, Tensor | Variable | np.ndarray | np.generic):
+        pred = require_choice(pred, "the condition of cond is")
     if tracer() is None or not traced(pred):
         chosen = true_fn if bool(pred) else false_fn
         leaves, structure = flatten(chosen(*operands))
@@ -93,6 +101,16 @@ def cond(
     for v, value in zip(variables, outputs[len(outputs) - len(variables) :], strict=True):
         v.store(value)
     return unflatten(both[0].structure, list(outputs))
+
+
+def require_choice(value: Any, what: str) -> Tensor:
+    """The scalar bool that decides something, eagerly as in a trace; DtypeError for all else."""
+    decides = as_tensor(value)
+    if decides.spec != _CHOICE:
+        raise DtypeError(
+            f"{what} {decides.spec}; it must be a scalar bool, such as x != 0{at(user_location())}"
+        )
+    return decides
 
 
 def _passed_on(side: Region, operands: Sequence[Tensor]) -> list[Any]:

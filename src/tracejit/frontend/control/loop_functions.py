@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import Dim, Size, known, same
-from ...core.errors import DtypeError, ShapeError, at, user_location
+from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
-from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.arrays.shape import stack
@@ -25,6 +24,7 @@ from ..regions.memory_policies import Policy, in_force
 from ..state.variable import tracer
 from ..structure import Structure, flatten, text, unflatten
 from .carried_numbers import CarriedNest, alike_numbers
+from .cond import require_choice
 
 
 def while_loop(
@@ -73,12 +73,18 @@ def _eager_while(
     limit = None if limit is None else int(limit)
     watched = watch.eager(user_location()) if limit is None else None
     carried.begin()
-    while (limit is None or done < limit) and bool(cond(*carried.given())):
+    while (limit is None or done < limit) and _goes_on(cond(*carried.given())):
         carried.take(step(carried.given()), free_shapes)
         done += 1
         if watched is not None:
             watched(done)
     return carried.last()
+
+
+def _goes_on(going: Any) -> bool:
+    if going.__class__ is bool:
+        return going
+    return bool(require_choice(going, "the condition of while_loop returns"))
 
 
 def _traced_while(
@@ -89,12 +95,7 @@ def _traced_while(
     memory: Policy,
 ) -> Any:
     def holds(carry: Sequence[Tensor]) -> Tensor:
-        going = as_tensor(cond(*carried.nest(carry)))
-        if going.spec != TensorSpec((), np.dtype(bool)):
-            raise DtypeError(
-                f"the condition of while_loop returns {going.spec}; it must be a scalar bool{at(user_location())}"
-            )
-        return going
+        return require_choice(cond(*carried.nest(carry)), "the condition of while_loop returns")
 
     count = None if limit is None else ops.cast(as_tensor(limit), dtype=INDEX.dtype)
     return carried.loop(

@@ -15,6 +15,7 @@ from ..autograph.operators import while_stmt
 from ..regions.memory_policies import policy, under
 from ..structure import flatten, map_structure
 from . import loop_functions as control
+from .cond import require_choice
 
 
 def while_loop(
@@ -34,7 +35,7 @@ def while_loop(
     Parameters
     ----------
     cond : callable
-        Returns a scalar bool.
+        Returns a scalar bool; DtypeError for anything else.
     body : callable
         Returns the new loop variables, in the same structure, shapes and dtypes.
     loop_vars : list or tuple of nests of tensors and TensorArrays
@@ -77,7 +78,7 @@ def _with_arrays(
     done = as_tensor(0, "int64")
 
     def test() -> Any:
-        going = cond(*state)
+        going = require_choice(cond(*state), "the condition of while_loop returns")
         return going if maximum_iterations is None else ops.logical_and(done < maximum_iterations, going)
 
     def step() -> None:
