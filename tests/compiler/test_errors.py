@@ -66,6 +66,29 @@ def test_custom_gradient_of_a_wrong_shape(compiled: bool):
     assert f"{__file__}:" in str(caught.value)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_errors_in_a_gradient_rule_name_its_line_and_the_call(compiled: bool):
+    @tf.custom_gradient
+    def f(x, i):
+        def gradient(g):
+            return tf.gather(g, i), None  # rule
+
+        return x * 2.0, gradient
+
+    def run(x, i):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x, i)  # here
+        return tape.gradient(y, x)
+
+    with pytest.raises(IndexError) as caught:
+        (tf.function(run) if compiled else run)(tf.constant(X), tf.constant([0, 7]))
+    assert str(caught.value).endswith("# rule")
+    if not compiled:
+        (note,) = caught.value.__notes__
+        assert note.startswith("in the gradient rule of f") and line_of(run, "# here") in note
+
+
 @pytest.mark.parametrize("use", [bool, int, float, lambda x: x.numpy(), lambda x: [1 for _ in range(x)]])
 def test_value_of_a_traced_tensor(use: Callable):
     @tf.function(autograph=False)

@@ -340,6 +340,26 @@ def located(location: Location | None) -> Any:
     return _replacing(location=location or state.location)
 
 
+class rule_of:
+    """Let ops of a user's rule for `name`, called at `location`, report their own lines, for a ``with`` block.
+
+    What goes wrong in the block gets a note with the call's.
+    """
+
+    __slots__ = ("call", "location", "name")
+
+    def __init__(self, name: str, location: Location | None):
+        self.name, self.call = name, location
+
+    def __enter__(self) -> None:
+        self.location, state.location = state.location, None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        state.location = self.location
+        if isinstance(error, Exception) and self.call is not None:
+            error.add_note(f"in the gradient rule of {self.name}, which was called{at(self.call)}")
+
+
 def start_recording(mode: Mode, recorder: Recorder) -> None:
     """Let `recorder` listen in the thread of that mode until :func:`stop_recording`."""
     mode.recorders = (*mode.recorders, recorder)

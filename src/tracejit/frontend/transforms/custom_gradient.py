@@ -23,7 +23,7 @@ from ...core.op import Joint, Op, ops
 from ...core.protocols import P
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, elided
-from ...core.tracing.dispatch import Record, as_tensor, pausing, recording, state
+from ...core.tracing.dispatch import Record, as_tensor, pausing, recording, rule_of, state
 from ...core.tracing.forms import CustomForm, OwnValueForm
 from ...core.tracing.trace import Trace, trace
 from ..recording.guard import out_of_reach, within_reach
@@ -149,7 +149,8 @@ class _Watcher:
 
 def _rule_of(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     seeds = [_zeros(y.spec) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]
-    return record.attrs["gradient"](seeds)
+    with rule_of(record.attrs["name"], record.location):
+        return record.attrs["gradient"](seeds)
 
 
 def _no_forward(record: Record, tangents: list[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from ...core.autodiff.scattered import dense
 from ...core.errors import GradientError, at, user_location
 from ...core.op import OPS, Joint, Op, ops
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import Record, as_tensor
+from ...core.tracing.dispatch import Record, as_tensor, rule_of
 
 Rule = Callable[..., Any]
 
@@ -126,7 +126,8 @@ def _adapted(op: Op, rule: Rule | None) -> Callable[[Record, Sequence[Any], Sequ
         if rule is None:
             return [None] * len(needs)
         given = [_zeros(y) if g is None else dense(g) for g, y in zip(gs, record.outputs, strict=True)]
-        returned = rule(Operation(record), *given)
+        with rule_of(op.type_name, record.location):
+            returned = rule(Operation(record), *given)
         several = list(returned) if returned.__class__ in (list, tuple) else [returned]
         if len(several) != len(needs):
             raise GradientError(

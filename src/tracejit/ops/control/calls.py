@@ -16,7 +16,7 @@ from ...core.op import Joint, defop
 from ...core.seams import executable, split
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import Record, state
+from ...core.tracing.dispatch import Record, rule_of, state
 from ...core.tracing.forms import CallForm, CustomForm
 from ...core.tracing.trace import replay
 from ..lowering import Structure
@@ -106,7 +106,8 @@ def _custom_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     if any(g is not None for g in g_ys):
         seeds = [filled(g, y) for g, y in zip(g_ys, ys, strict=True) if y.spec.differentiable]
         rule = opened(custom, custom.captured_by_rule)
-        gradients = iter(replay(rule, (*residuals, *seeds)))
+        with rule_of(custom.body.name, record.location):
+            gradients = iter(replay(rule, (*residuals, *seeds)))
         result = [next(gradients) if c else None for c in custom.connected]
     if any(g is not None for g in g_residuals):
         seeded = (*(False for _ in ys), *(g is not None for g in g_residuals))
