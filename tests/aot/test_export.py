@@ -574,3 +574,13 @@ def test_half_precision_where_the_processor_has_none(target: str) -> None:
     art = tf.export(f, ["f16[n]"], name="halves", outputs="value", targets=[target])
     np.testing.assert_array_equal(art(x), np.asarray(f(tf.constant(x))))
     assert not elf.parse(art._codes[0].compiled.image).undefined()
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_spec_for_each_argument(count: int) -> None:
+    def f(x, y):
+        return tf.reduce_sum(x * y)
+
+    for g in (f, tf.function(f)):
+        with pytest.raises(TypeError, match=rf"{count} specs were given for f\(x, y\).*\n  at .*test_export"):
+            tf.export(g, ["f32[n]"] * count, name="f")

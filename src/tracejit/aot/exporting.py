@@ -94,6 +94,8 @@ def export(
         The function needs Python, assigns Variables, or holds for some sizes only.
     ValueError
         For `outputs`, `wrt`, `targets`, `constants` or a `name` that there is not, and a `sample` of other arrays.
+    ArgumentError
+        For more or fewer specs than `f` takes arguments.
     ShapeError, DtypeError
         For derivatives that the function does not have, as it returns no float, or more than one.
 

@@ -15,6 +15,7 @@ from ..core.dim import Dim, Size
 from ..core.errors import AT, ShapeError, at, user_location
 from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
+from ..frontend.function.signature import ArgumentError
 from ..frontend.state.variable import Variable
 from ..frontend.structure import Nest, Structure, flatten, labels, unflatten
 from .c_names import is_library_function, is_taken, is_word
@@ -62,7 +63,7 @@ class Declared:
 
 
 def declared(f: Callable[..., Any], specs: Sequence[Any]) -> Declared:
-    """Read the specs of the arguments of `f`."""
+    """Read the specs of the arguments of `f`; ArgumentError where they are too few or too many."""
     if not isinstance(specs, (list, tuple)):
         raise ShapeError(f"specs are a list, one for each argument, not {specs!r}{at(user_location())}")
     read = [flatten(spec) for spec in specs]
@@ -93,11 +94,20 @@ def _named(shape: Sequence[Size | None], taken: set[str]) -> tuple[Size, ...]:
 
 
 def _arguments(f: Callable[..., Any], count: int) -> list[str]:
-    """The names of the first positional arguments."""
+    """The names of the first positional arguments; ArgumentError where `f` does not take as many."""
     try:
-        parameters = list(inspect.signature(f).parameters.values())
+        signature = inspect.signature(f)
     except (TypeError, ValueError):
-        parameters = []
+        signature = inspect.Signature([inspect.Parameter("x", inspect.Parameter.VAR_POSITIONAL)])
+    try:
+        signature.bind(*range(count))
+    except TypeError as error:
+        name = getattr(f, "__name__", type(f).__name__)
+        raise ArgumentError(
+            f"{count} specs were given for {name}{signature}, one for each argument is needed: {error}"
+            f"{at(user_location())}"
+        ) from None
+    parameters = list(signature.parameters.values())
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
     return [names[k] if k < len(names) else f"{rest}{k - len(names)}" for k in range(count)]
