@@ -16,7 +16,7 @@ unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick fuzz damage lint types stubs golden semantics bench bench-full docs clean
+.PHONY: help demo test quick fuzz damage lint types stubs prebuilt golden semantics bench bench-full docs clean
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -45,6 +45,9 @@ types: $(VENV)/test.done ## check type annotations with mypy
 
 stubs: $(VENV)/test.done ## write the stubs that show type checkers and editors which public names load late
 	cd tests && PYTHONPATH=../src:. $(abspath $(PY)) -m stubs
+
+prebuilt: $(VENV)/test.done ## write the library kernels that come with the package, after a change to what writes them
+	cd tests && PYTHONPATH=../src:. $(abspath $(PY)) -m prebuilt
 
 golden: $(VENV)/test.done ## rewrite the golden files in tests/graphs; read the diff before committing
 	$(PY) -m pytest --update-golden $(PYTEST_ARGS)

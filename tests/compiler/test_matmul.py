@@ -31,7 +31,12 @@ def gemm(dtype: str, register_bytes: int = 64, fma: bool = True, shares: bool = 
     """``gemm(a, b, out, accumulate)`` by compiled code, on operands as they lie in memory."""
     fma = fma and "fma" in cpu.host().enabled | ({"fma"} if cpu.host().arch != "x86_64" else set())
     image = compile_text(kernel_text(dtype, register_bytes=register_bytes, fma=fma, shares=shares), opt=1)
-    address = objects.load(image).address(symbol(dtype, register_bytes, shares))
+    return product_of(image, symbol(dtype, register_bytes, shares), dtype)
+
+
+def product_of(image: bytes, name: str, dtype: str) -> Product:
+    """The product that an object defines under this name."""
+    address, shares = objects.load(image).address(name), name.endswith("_shared")
     i, p = ctypes.c_int64, ctypes.c_void_p
     entry = ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p, p)(address)
 

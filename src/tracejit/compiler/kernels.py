@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..runtime.lane import operator_words, words
     from ..runtime.linking import debug_library
     from ..runtime.threads import workers as threads
+    from . import prebuilt
     from .codegen import linalg, llvm, machines, matmul, parts, structure, workers
     from .codegen.lane import call_lane as lane
     from .codegen.lane import operators
@@ -43,6 +44,7 @@ else:  # whoever finds all compiled code on disk needs no compiler
         Later(f".codegen.{name}", __package__)
         for name in ("linalg", "llvm", "machines", "matmul", "parts", "structure", "workers")
     )
+    prebuilt = Later(".prebuilt", __package__)
     schedule = Later(".loopir.passes.schedule", __package__)
 
 FORMAT = "1"
@@ -69,8 +71,7 @@ os.register_at_fork(after_in_child=_begun.clear)  # the thread is the parent's
 def begin_kernel(name: str) -> None:
     """Look for a library kernel or the thread pool, or make it, while what will call it is compiled."""
     if name not in _begun and not (name == THREADS and threads.running()):
-        making = _pool_code if name == THREADS else partial(library_kernel, name, cpu.host())
-        work = workers.Work(partial(copy_context().run, making))
+        work = workers.Work(partial(copy_context().run, partial(library_kernel, name, cpu.host())))
         work.start()
         _begun[name] = work
 
@@ -80,22 +81,31 @@ def function_address(name: str) -> int:
     """A library kernel, or the thread pool's function, compiled once per machine."""
     if name == THREADS:
         begun = _begun.pop(name, None)
-        return threads.pool(_pool_code if begun is None else begun.result).parallel
+        return threads.pool(lambda: _begun_or_made(name, begun).image).parallel
     begun = _begun.setdefault(name)
     try:
-        made = library_kernel(name, cpu.host()) if begun is None else begun.result()
+        kernel = _begun_or_made(name, begun)
     except BaseException:
         _begun.pop(name, None)
         raise
-    return made.load(address=opened(made)).address
+    return kernel.load(address=opened(kernel)).address
+
+
+def _begun_or_made(name: str, begun: workers.Work | None) -> CompiledObject:
+    made: CompiledObject = library_kernel(name, cpu.host()) if begun is None else begun.result()
+    return made
 
 
 def library_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
-    """The code of a library kernel for a machine, from disk or made now."""
-    return _kept(name, target, lambda machine: _kernel(name, machine))
+    """The code of a library kernel or the thread pool for a machine: from disk, from the package, or made now."""
+    return _kept(name, target, lambda machine: prebuilt.found(name, machine) or made_kernel(name, machine))
 
 
-def _kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
+def made_kernel(name: str, target: cpu.CpuTarget) -> CompiledObject:
+    """The code of a library kernel or the thread pool, made now."""
+    if name == THREADS:
+        image = llvm.compile_text(thread_pool.module_text(target.arch), opt=0, ready=True, cpu=target)
+        return CompiledObject(image, Signature((), ()), entry=Symbol.PARALLEL)
     entry, unit = kernel_source(name, target)
     if target == cpu.host():
         image = parts.compiled(unit, entry)
@@ -164,14 +174,6 @@ def _kept(
 def _key(name: str, target: cpu.CpuTarget) -> str:
     parts = (FORMAT, code_digest(), name, target.key, llvm_version())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _pool_code() -> bytes:
-    def made(target: cpu.CpuTarget) -> CompiledObject:
-        image = llvm.compile_text(thread_pool.module_text(target.arch), opt=0, ready=True, cpu=target)
-        return CompiledObject(image, Signature((), ()), entry=Symbol.PARALLEL)
-
-    return _kept("thread pool", cpu.host(), made).image
 
 
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:
