@@ -1,6 +1,8 @@
-"""Strings as tensors: held, printed, compared, eagerly; and what refuses them."""
+"""Strings as tensors: held, printed, compared, handed on by compiled functions; and what refuses them."""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -48,11 +50,10 @@ def test_arithmetic_refuses_them(f):
         f(tf.constant("abc"))
 
 
-def test_compiled_functions_refuse_them():
+def test_compiled_functions_hand_them_on():
     x = tf.constant("abc")
     for f, args in ((lambda z: z, (x,)), (lambda: x, ()), (lambda: tf.constant("abc"), ())):
-        with pytest.raises(tf.DtypeError, match="strings are eager only"):
-            tf.function(f)(*args)
+        assert tf.function(f)(*args).numpy() == b"abc"
     assert float(tf.function(lambda a, mode: a * 2.0 if mode == "double" else a)(1.5, "double")) == 3.0
 
 
@@ -115,22 +116,81 @@ def test_strings_cut_up_joined_and_matched():
         s.format("{} {}", tf.constant(1))
 
 
-def test_compiled_functions_know_them_when_they_are_traced(capsys):
+def test_compiled_functions_compute_with_them_in_each_call(capsys):
     traces = []
 
     @tf.function
     def f(x, name):
         traces.append(name)
         label = tf.strings.join([tf.constant("<"), tf.strings.upper(name), ">"])
-        tf.print(label, x, ["a", tf.constant("b")], tf.constant(["c{}", "d"]), output_stream="stdout")
+        tf.print(label, x, ["a", tf.constant("b")], [name], tf.constant(["c{}", "d"]), output_stream="stdout")
         return x * tf.cast(tf.strings.length(name), tf.float32)
 
     found = [float(f(x, tf.constant(name))) for name in ("ab", "abc", "ab") for x in (1.0, 2.0)]
     assert found == [2.0, 4.0, 3.0, 6.0, 2.0, 4.0]
-    assert len(traces) == 2
+    assert len(traces) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == '<AB> 1 [\'a\', "b"] ["c{}" "d"]' and lines[2].startswith("<ABC> 1")
+    assert lines[0] == '<AB> 1 [\'a\', "b"] ["ab"] ["c{}" "d"]' and lines[2].startswith("<ABC> 1")
     tf.print(tf.constant([["a"], ["é"]]), tf.constant("alone"), output_stream="stdout")
     assert capsys.readouterr().out == '[["a"]\n ["é"]] alone\n'
     with pytest.raises(tf.DtypeError, match="numbers and bools, not strings"):
         tf.function(lambda s: tf.equal(s, "abc"))(tf.constant("abc"))
+
+
+def longest(names, w):
+    found, tag = names[0], tf.constant("")
+    total, parts = w * 0.0, tf.TensorArray(tf.string, size=3)
+    for i in tf.range(3):
+        if tf.strings.length(names[i]) > tf.strings.length(found):
+            found = names[i]
+        parts = parts.write(i, "<" + names[i])
+        total = total + w * w * tf.cast(tf.strings.length(names[i]), tf.float32)
+    while tag != "xxx":
+        tag = tag + "x"
+        total = total * w
+    moved = tf.where(names == "é", tf.reverse(names, [0]), tf.concat([names[1:], [found]], 0))
+    texts = [found, tag, parts.stack(), moved, tf.strings.reduce_join(names, separator=","), names[::2]]
+    return total, [*texts, tf.strings.substr(names, 0, 1), tf.strings.format("{} {}", (w, names))]
+
+
+def test_loops_branches_and_gradients_beside_them():
+    f, w = tf.function(longest), tf.Variable(2.0)
+    for words in (["a", "bbb", "cc"], ["é", "", "a" * 9]):
+        results = []
+        for g in (f, longest):
+            with tf.GradientTape() as outer:
+                with tf.GradientTape() as tape:
+                    total, texts = g(tf.constant(words), w)
+                first = tape.gradient(total, w)
+            results.append([total, first, outer.gradient(first, w), *texts])
+        for compiled, eager in zip(*results, strict=True):
+            assert compiled.dtype == eager.dtype and str(compiled) == str(eager)
+    assert f.experimental_get_tracing_count() == 1
+
+
+def test_strings_as_arrays_through_signatures_threads_and_python():
+    f = tf.function(lambda s: (s, tf.strings.length(s)), input_signature=[tf.TensorSpec([None], tf.string)])
+    assert [y.numpy().tolist() for y in f([])] == [[], []]
+    for _ in range(40):  # also where calls are made by tables
+        text, lengths = f(np.array(["x", "yé"], object))
+        assert text.numpy().tolist() == [b"x", "yé".encode()] and lengths.numpy().tolist() == [1, 3]
+    assert f(np.array(["q"]))[0].numpy().tolist() == [b"q"]
+    with ThreadPoolExecutor(4) as pool:
+        words = [[str(i), str(i * i)] for i in range(50)]
+        found = list(pool.map(lambda pair: f(tf.constant(pair))[0].numpy().tolist(), words))
+    assert found == [[a.encode(), b.encode()] for a, b in words]
+    inner = tf.function(lambda s: "<" + s)
+    nested = tf.function(lambda s: tf.py_function(lambda t: inner(t + "!"), [s], tf.string) + s)
+    assert nested(tf.constant(["a", "b"])).numpy().tolist() == [b"<a!a", b"<b!b"]
+
+
+def test_what_compiled_functions_do_not_know_of_strings_is_refused():
+    for f, error, words in (
+        (tf.strings.split, ValueError, "how many parts split gives is known only when"),
+        (tf.strings.to_number, ValueError, "b'a b' is no float32\n  at .*test_strings.py"),
+        (lambda s: s + 1.0, tf.DtypeError, "arithmetic takes numbers"),
+        (lambda s: tf.sort(s[None]), tf.DtypeError, "takes numbers and bools, not strings"),
+        (lambda s: f"{s}", tf.DtypeError, "strings are part of the trace"),
+    ):
+        with pytest.raises(error, match=words):
+            tf.function(lambda s, f=f: f(s))(tf.constant("a b"))

@@ -126,7 +126,7 @@ uint32: _np.dtype[_np.uint32] = _np.dtype("uint32")
 uint64: _np.dtype[_np.uint64] = _np.dtype("uint64")
 bool: _np.dtype[_np.bool] = _np.dtype("bool")
 DType = _np.dtype  # dtypes are NumPy's
-string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes; eager only
+string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes
 
 _seams.html.provide(lambda x: _import_module("tracejit.inspect.notebook").html(x))
 _seams.function_of_arrays.provide(lambda name: getattr(_import_module("tracejit"), name))

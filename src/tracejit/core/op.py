@@ -13,7 +13,7 @@ import numpy as np
 from .dataclass import dataclass
 from .errors import DtypeError
 from .lazy import Later
-from .spec import TensorSpec
+from .spec import TEXT, TensorSpec
 
 if TYPE_CHECKING:
     from .declared import Declaring
@@ -196,9 +196,9 @@ class Op:
         How pictures of graphs write it between two operands.
     traits : frozenset of str
         What it is: ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element), ``reduce``
-        (folds axes of its input), ``multiple`` (always returns a tuple), ``runs_graphs`` (its kernel calls other
-        ops), ``literal`` (its attribute `value` is the result), ``internal`` (nobody calls it), ``part_of_numbers`` (of
-        an array of NumPy's a view).
+        (folds axes of its input), ``takes_text`` (strings too), ``multiple`` (always returns a tuple), ``runs_graphs``
+        (its kernel calls other ops), ``literal`` (its attribute `value` is the result), ``internal`` (nobody calls
+        it), ``part_of_numbers`` (of an array of NumPy's a view).
         How it becomes code: ``complex_by_kernel`` (of complex numbers as by the lowering `Callback`).
         When to compute it: ``view`` (of its first input, or as cheap: always again), ``cheap`` (never kept),
         ``expensive`` (never again).
@@ -248,7 +248,7 @@ class Op:
         self.__name__: str = self.name
         self.inferred: dict[tuple[Any, ...], Any] = {}
         #: Numbers of the dtypes of a first input that the shape rule accepted.
-        self.accepted_dtypes: set[int] = set()
+        self.accepted_dtypes: set[int] = {TEXT.num} if "takes_text" in self.traits else set()
         self.elementwise: bool = "elementwise" in self.traits
         self.multiple: bool = "multiple" in self.traits
         self.runs_graphs: bool = "runs_graphs" in self.traits

@@ -18,6 +18,9 @@ _DIFFERENTIABLE = "fc"
 #: dtype kinds that graphs and compiled code hold.
 _SUPPORTED = "biufcO"
 
+#: The dtype of text, which tensors hold as Python bytes.
+TEXT = np.dtype(object)
+
 
 class TensorSpec:
     """Shape and dtype; interned, so equal specs are the same object.

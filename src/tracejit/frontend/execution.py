@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..core import seams, settings
-from ..core.ir.graph import Graph
+from ..core.ir.graph import Graph, walk
+from ..core.spec import TEXT
+
+#: Where a graph keeps whether it holds text.
+_TEXT = "holds text"
 
 Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
@@ -28,8 +32,20 @@ def _compile_graph() -> Callable[[Graph], Executable]:
     return compile_graph
 
 
+def holds_text(graph: Graph) -> bool:
+    """Is there text among its values? Regions have theirs from outside of them, or make them."""
+    values = (v for _, node in walk(graph) for v in node.outputs)
+    return any(v.spec.dtype is TEXT for vs in (graph.inputs, values) for v in vs)
+
+
 def executable(graph: Graph) -> Executable:
     """Machine code for a graph, compiled once: arrays in the order of its inputs to arrays in that of its outputs."""
+    text = graph.derived.get(_TEXT)
+    if text is None:
+        text = graph.derived[_TEXT] = holds_text(graph)
+    if text:
+        with_text: Executable = importlib.import_module("tracejit.frontend.text_execution").with_text(graph)
+        return with_text
     if settings.current().nans:
         made: Executable = importlib.import_module("tracejit.frontend.checked_execution").checked(graph)
         return made

@@ -11,6 +11,7 @@ from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..ops.prints import array_summary
 from .structure import kind_of
 
 
@@ -81,10 +82,10 @@ def _template(x: Any, tensors: list[Tensor], top: bool = False) -> str:
     """The text of an input, with ``{}`` for each tensor, which goes to `tensors`."""
     if isinstance(x, (Tensor, np.ndarray)) or hasattr(x, "__tensor__"):
         tensor = as_tensor(x)
-        if tensor.dtype.kind == "O":
+        if tensor.dtype.kind == "O" and not tensor.is_symbolic:
             return _escaped(_strings(tensor.array, top))
         tensors.append(tensor)
-        return "{}"
+        return '"{}"' if tensor.dtype.kind == "O" and not top and not tensor.shape else "{}"
     kind = None if x is None else kind_of(x)
     if kind is None:
         return _escaped(str(x) if top else repr(x))
@@ -102,11 +103,8 @@ def _escaped(text: str) -> str:
 
 def _strings(array: np.ndarray, bare: bool) -> str:
     """Strings as they are shown: one alone without quotes, several in rows."""
-    if not array.ndim:
-        text = bytes(array[()]).decode("utf-8", "replace")
-        return text if bare else f'"{text}"'
-    rows = [_strings(np.asarray(row, object), False) for row in array]
-    return f"[{(' ' if array.ndim == 1 else chr(10) + ' ').join(rows)}]"
+    shown = array_summary(array, -1)
+    return shown if bare or array.ndim else f'"{shown}"'
 
 
 def _stream(given: Any) -> str:

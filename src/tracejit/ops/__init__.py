@@ -29,6 +29,6 @@ _LATER = {
     "linalg.lu": "cholesky_factor cholesky_backward substitute lu_factor lu_solve lu_inverse qr_factor",
     "linalg.systems": "solve triangular_solve",
     "prints": "print",
-    "python_calls": "python_call python_gradient python_effect",
+    "python_calls": "python_call python_gradient python_effect text_call",
 }
 _ops.expect({f"{__name__}.{module}": names for module, names in _LATER.items()})

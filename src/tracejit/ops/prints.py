@@ -23,11 +23,22 @@ DIGITS = {"float16": (4, 5), "float32": (6, 9), "float64": (15, 17)}
 
 
 def array_summary(array: np.ndarray, summarize: int) -> str:
-    """The elements of an array, `summarize` at each end of every axis (-1: all), rows on lines of their own."""
+    """The elements of an array, `summarize` at each end of every axis (-1: all), rows on lines of their own.
+
+    Strings of an array are in quotes, and one alone is not.
+    """
+    if array.dtype.kind == "O" and not array.ndim:
+        return _text(array[()])
     return _summary(array, summarize, 0)
 
 
-def _summary(array: np.ndarray, ends: int, depth: int) -> str:
+def _text(x: Any) -> str:
+    return bytes(x).decode("utf-8", "replace")
+
+
+def _summary(array: Any, ends: int, depth: int) -> str:
+    if array.__class__ is bytes:  # a row of one string
+        return _element(array)
     if array.ndim == 0:
         return _element(array[()])
     size = len(array)
@@ -41,6 +52,8 @@ def _summary(array: np.ndarray, ends: int, depth: int) -> str:
 
 
 def _element(x: Any) -> str:
+    if isinstance(x, bytes):
+        return f'"{_text(x)}"'
     if isinstance(x, np.complexfloating):
         return f"({_element(x.real)},{_element(x.imag)})"
     if isinstance(x, np.floating):
@@ -126,7 +139,7 @@ def no_tangent(record: Any, tangents: Sequence[Any]) -> list[None]:
     jvp=no_tangent,
     kernel=_kernel,
     lower=host_effect("print"),
-    traits=("effect", "prints", "may_fail"),
+    traits=("effect", "prints", "may_fail", "takes_text"),
 )
 def print_(*values: TensorSpec, template: str, summarize: int, stream: str) -> TensorSpec:
     """Write `template`, with a place ``{}`` for each value, to ``sys.stdout``, ``sys.stderr`` or a file.

@@ -127,7 +127,7 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     kernel=_kernel,
     lower=Callback(),
     with_residuals=_keeping,
-    traits=("effect", "expensive", "multiple", "may_fail", "this_process", "internal"),
+    traits=("effect", "expensive", "multiple", "may_fail", "this_process", "takes_text", "internal"),
 )
 def python_call(
     *values: TensorSpec,
@@ -149,7 +149,7 @@ def python_call(
     vjp=Joint(_vjp),
     kernel=_kernel,
     lower=Callback(),
-    traits=("expensive", "multiple", "may_fail", "this_process", "internal"),
+    traits=("expensive", "multiple", "may_fail", "this_process", "takes_text", "internal"),
 )
 def python_gradient(
     *values: TensorSpec, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
@@ -168,7 +168,7 @@ def _do(*arrays: np.ndarray, function: int) -> np.ndarray:
     jvp=no_tangent,
     kernel=_do,
     lower=host_effect("python_effect"),
-    traits=("effect", "prints", "may_fail", "this_process", "internal"),
+    traits=("effect", "prints", "may_fail", "this_process", "takes_text", "internal"),
 )
 def python_effect(*values: TensorSpec, function: int) -> TensorSpec:
     """Run a function of the program, which has a number, for what it does; it gives nothing.
@@ -176,3 +176,16 @@ def python_effect(*values: TensorSpec, function: int) -> TensorSpec:
     Results in True: what happens is all that matters.
     """
     return TensorSpec((), np.dtype(bool))
+
+
+@defop(
+    vjp=(None,),
+    kernel=_kernel,
+    lower=Callback(),
+    traits=("expensive", "multiple", "may_fail", "this_process", "takes_text", "internal"),
+)
+def text_call(
+    *values: TensorSpec, function: int, dtypes: tuple[str, ...], shapes: tuple[Shape, ...]
+) -> tuple[TensorSpec, ...]:
+    """As :func:`python_call`, for a function of text, or that makes text: no gradient passes."""
+    return _specs(values, dtypes, shapes)

@@ -1,4 +1,4 @@
-"""Which ops take text: those that move elements without looking at them. Eagerly; no trace holds text."""
+"""Which ops take text: those that move elements without looking at them. `text_values` has what looks at them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from .elementwise import compare
 
 for _moves in (
     index.slice_,
+    index.slice_set,
+    index.dynamic_slice,
+    index.dynamic_update_slice,
     shape.reshape,
+    shape.with_sizes,
     shape.transpose,
     shape.broadcast_to,
     shape.concat,

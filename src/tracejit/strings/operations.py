@@ -1,6 +1,6 @@
-"""Strings: what can be done with tensors of text, eagerly. They are kept as Python bytes in UTF-8.
+"""Strings: what can be done with tensors of text. They are kept as Python bytes in UTF-8.
 
-No gradient passes. Of a compiled function they are a part of the trace: known while it is traced, and never a result.
+No gradient passes. Compiled functions hand tensors of text on, and call Python for what is computed of them.
 """
 
 from __future__ import annotations
@@ -11,43 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.arrays import to_array
+from ..core.dim import UnknownSize
+from ..core.errors import ShapeError, at, user_location
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, notify
 from ..ops.arrays.reduce import axes_of
 from ..ops.prints import array_summary
-
-
-def _text(x: Any) -> Tensor:
-    text = as_tensor(x)
-    if text.dtype.kind != "O":
-        raise DtypeError(f"takes strings, got {text.spec}{at(user_location())}")
-    return text
+from ..ops.text_values import as_text, broadcast, computed, each, frozen, joined
 
 
 def _tensor(values: Any) -> Tensor:
     """A tensor of Python bytes, given as an array or a list."""
-    array = values if isinstance(values, np.ndarray) else np.array(values, object)
-    array.flags.writeable = False
-    return Tensor(array)
+    return Tensor(frozen(values))
 
 
 def _each(f: Callable[[bytes], Any], x: Any, dtype: Any = object) -> Tensor:
     """Apply `f` to every string of a tensor."""
-    text = _text(x)
-    results = np.empty(text.shape, dtype)
-    for place, value in np.ndenumerate(text.array):
-        results[place] = f(value)
-    return _tensor(results)
+    return computed(lambda array: each(f, array, dtype), [as_text(x)], dtype)
 
 
 def _one(x: Any, what: str) -> bytes:
-    text = _text(x)
+    text = as_text(x)
     if text.shape:
         raise ShapeError(
             f"{what} takes one string, got {text.spec}: the parts of several may differ in number, take them in a loop"
             f"{at(user_location())}"
+        )
+    if text.is_symbolic:
+        raise UnknownSize(
+            f"how many parts {what} gives is known only when the compiled function runs: take them before, or by "
+            f"tracejit.numpy_function with output_shapes{at(user_location())}"
         )
     return bytes(text.array[()])
 
@@ -123,11 +118,7 @@ def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) ->
     """
     if not inputs:
         raise ValueError(f"join takes at least one tensor{at(user_location())}")
-    whole = np.broadcast_arrays(*(_text(x).array for x in inputs))
-    joined = np.empty(whole[0].shape, object)
-    for place in np.ndindex(joined.shape):
-        joined[place] = separator.encode().join([bytes(part[place]) for part in whole])
-    return _tensor(joined)
+    return joined(inputs, separator)
 
 
 def reduce_join(
@@ -147,15 +138,19 @@ def reduce_join(
     >>> print(tf.strings.reduce_join([["a", "b"], ["c", "d"]], axis=1, separator="-"))
     tf.Tensor([b'a-b' b'c-d'], shape=(2,), dtype=string)
     """
-    text: Any = _text(inputs)
+    text: Any = as_text(inputs)
     axes = axes_of(axis, len(text.shape))
     others = [a for a in range(len(text.shape)) if a not in axes]
-    moved = np.transpose(text.array, (*others, *axes)).reshape(*(text.shape[a] for a in others), -1)
-    joined = np.empty(moved.shape[:-1], object)
-    for place in np.ndindex(joined.shape):
-        joined[place] = separator.encode().join(moved[place])
-    shape = [1 if a in axes else d for a, d in enumerate(text.shape)]
-    return _tensor(joined.reshape(shape) if keepdims else joined)
+    shape = [1 if a in axes else d for a, d in enumerate(text.shape) if keepdims or a not in axes]
+
+    def join(array: np.ndarray) -> np.ndarray:
+        moved = np.transpose(array, (*others, *axes)).reshape(*(array.shape[a] for a in others), -1)
+        joined = np.empty(moved.shape[:-1], object)
+        for place in np.ndindex(joined.shape):
+            joined[place] = separator.encode().join(moved[place])
+        return frozen(joined.reshape(shape))
+
+    return computed(join, [text], sizes=shape)
 
 
 def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
@@ -170,19 +165,22 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     tf.Tensor(b'ell', shape=(), dtype=string)
     """
     _require_unit(unit)
-    arrays = (_text(input).array, as_tensor(pos).array, as_tensor(len).array)
-    whole, starts, counts = np.broadcast_arrays(*arrays)
-    parts = np.empty(whole.shape, object)
-    for place in np.ndindex(whole.shape):
-        parts[place] = _part(bytes(whole[place]), int(starts[place]), int(counts[place]), unit)
-    return _tensor(parts)
+    where = at(user_location())
+
+    def cut(whole: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        parts = np.empty(whole.shape, object)
+        for place in np.ndindex(whole.shape):
+            parts[place] = _part(bytes(whole[place]), int(starts[place]), int(counts[place]), unit, where)
+        return frozen(parts)
+
+    return computed(cut, broadcast([as_text(input), as_tensor(pos), as_tensor(len)]))
 
 
-def _part(text: bytes, start: int, size: int, unit: str) -> bytes:
+def _part(text: bytes, start: int, size: int, unit: str, where: str) -> bytes:
     places: Any = text if unit == "BYTE" else text.decode()
     first = start if start >= 0 else start + len(places)
     if not 0 <= first <= len(places):
-        raise IndexError(f"position {start} is outside of {text!r}{at(user_location())}")
+        raise IndexError(f"position {start} is outside of {text!r}{where}")
     part = places[first : first + size]
     return part if unit == "BYTE" else part.encode()
 
@@ -262,11 +260,15 @@ def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None 
     >>> print(tf.strings.unicode_encode([97, 98], "UTF-8"))
     tf.Tensor(b'ab', shape=(), dtype=string)
     """
-    numbers = as_tensor(input).array
-    encoded = np.empty(numbers.shape[:-1], object)
-    for place in np.ndindex(encoded.shape):
-        encoded[place] = "".join(map(chr, numbers[place])).encode(output_encoding)
-    return _tensor(encoded)
+    numbers = as_tensor(input)
+
+    def encode(array: np.ndarray) -> np.ndarray:
+        encoded = np.empty(array.shape[:-1], object)
+        for place in np.ndindex(encoded.shape):
+            encoded[place] = "".join(map(chr, array[place])).encode(output_encoding)
+        return frozen(encoded)
+
+    return computed(encode, [numbers], sizes=numbers.shape[:-1])
 
 
 def regex_replace(
@@ -324,8 +326,12 @@ def format(
         raise ValueError(
             f"{template!r} has {len(parts) - 1} places for {len(values)} tensors{at(user_location())}"
         )
-    shown = [array_summary(as_tensor(v).array, summarize) for v in values]
-    return as_tensor("".join(p + v for p, v in zip(parts, [*shown, ""], strict=True)))
+
+    def show(*arrays: np.ndarray) -> np.ndarray:
+        shown = [array_summary(a, summarize) for a in arrays]
+        return to_array("".join(p + v for p, v in zip(parts, [*shown, ""], strict=True)))
+
+    return computed(show, [as_tensor(v) for v in values], sizes=())
 
 
 def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tensor:
@@ -340,11 +346,16 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
     x = as_tensor(input)
     if x.dtype.kind == "O":
         return x
-    texts = np.empty(x.shape, object)
-    notify("value", x)
-    for place, value in np.ndenumerate(x.array):
-        texts[place] = _shown(value, precision).encode()
-    return _tensor(texts)
+
+    def show(array: np.ndarray) -> np.ndarray:
+        texts = np.empty(array.shape, object)
+        for place, value in np.ndenumerate(array):
+            texts[place] = _shown(value, precision).encode()
+        return frozen(texts)
+
+    if not x.is_symbolic:
+        notify("value", x)
+    return computed(show, [x])
 
 
 def _shown(value: Any, precision: int) -> str:
@@ -362,12 +373,12 @@ def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -
     >>> print(tf.strings.to_number(["1.5", "2"]))
     tf.Tensor([1.5 2. ], shape=(2,), dtype=float32)
     """
-    wanted = as_dtype(out_type)
+    wanted, where = as_dtype(out_type), at(user_location())
 
     def number(text: bytes) -> Any:
         try:
             return wanted.type(text.decode())
         except ValueError:
-            raise ValueError(f"{text!r} is no {wanted.name}{at(user_location())}") from None
+            raise ValueError(f"{text!r} is no {wanted.name}{where}") from None
 
     return _each(number, input, wanted)

@@ -33,6 +33,7 @@ from ..lazy import Later
 from ..op import Op
 from ..protocols import Guard, Interpreter, Recorder
 from ..protocols import Record as Record
+from ..spec import TEXT
 from ..tensor import Tensor, next_serial, no_value
 from .depth import too_deep
 
@@ -193,10 +194,16 @@ def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, A
 
 def accept_dtype(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> None:
     """Ask the shape rule, once per dtype, whether it means the op: NumPy's kernels take more than the ops do."""
-    if any(t.dtype.kind == "O" for t in inputs):
-        raise DtypeError("takes numbers and bools, not strings; see tracejit.strings for what strings can do")
+    if any(t.dtype is TEXT for t in inputs):
+        require_text(op)
     op.specs(tuple([t.spec for t in inputs]), attrs)
     op.accepted_dtypes.add(inputs[0].dtype.num)
+
+
+def require_text(op: Op) -> None:
+    """DtypeError unless the op takes text, as those do that only move elements; what holds graphs, hands it on."""
+    if TEXT.num not in op.accepted_dtypes and not op.runs_graphs:
+        raise DtypeError("takes numbers and bools, not strings; see tracejit.strings for what strings can do")
 
 
 def run_kernel(

@@ -61,6 +61,8 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
         return tuple(as_tensor(x, dtype) for x in inputs)
     dtypes = [t.dtype for t in strong]
     if any(d.kind == "O" for d in dtypes):
+        if len(strong) == len(inputs) and len(set(dtypes)) == 1:
+            return tuple(strong)
         raise DtypeError(
             "arithmetic takes numbers and bools, not strings; see tracejit.strings for what strings can do"
             f"{at(user_location())}"

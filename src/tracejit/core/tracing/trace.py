@@ -13,13 +13,13 @@ import numpy as np
 
 from ..dataclass import dataclass
 from ..dim import Assumptions, Dim, Size, assuming, substitute
-from ..errors import DtypeError, Location, Untraceable, at, enters_trace, user_location
+from ..errors import Location, enters_trace
 from ..ir.graph import Constant, Graph, Node, Value, mentions
 from ..op import Op, defop, ops
-from ..spec import TensorSpec
+from ..spec import TEXT, TensorSpec
 from ..tensor import Tensor, no_value, twin
 from .depth import too_deep
-from .dispatch import apply, as_tensor, explain, interpreting, state
+from .dispatch import apply, as_tensor, explain, interpreting, require_text, state
 
 
 @defop(
@@ -92,14 +92,13 @@ class Trace:
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:
-        _refuse_text(spec.dtype)
         if spec.symbolic:
             self.trips.taken.update(a.name for s in spec.shape if isinstance(s, Dim) for a in s.atoms())
         return Tensor(self.graph.add_input(spec), spec)
 
     def constant(self, array: np.ndarray) -> Tensor:
-        if array.dtype.kind == "O":
-            return Tensor(array)  # no part of the graph: known while it is traced
+        if array.dtype is TEXT:
+            return Tensor(array)  # known while it is traced; an input where the graph needs it
         held = Constant.of(array)
         if held.key not in self.constants:
             self.constants[held.key] = self.run(constant, (), {"value": held}, None)[0]
@@ -117,7 +116,6 @@ class Trace:
                 raise no_value(tensor)
         capture = self.captures.get(tensor.serial)
         if capture is None:
-            _refuse_text(tensor.dtype)
             capture = self.captures[tensor.serial] = (tensor, self.graph.add_input(tensor.spec))
         return capture[1]
 
@@ -134,6 +132,9 @@ class Trace:
     ) -> tuple[Tensor, ...]:
         values = tuple([self.value(t) for t in inputs])
         try:
+            for v in values:
+                if v.spec.dtype is TEXT:
+                    require_text(op)
             specs = op.specs(tuple([v.spec for v in values]), attrs)
         except Exception as error:
             raise explain(op, inputs, attrs, error, location) from None
@@ -156,19 +157,6 @@ class Trace:
         """The tensor as one of this trace: outer ones become the input that captures them."""
         value = self.value(tensor)
         return tensor if tensor._payload is value else Tensor(value, value.spec)
-
-
-class EagerOnly(Untraceable, DtypeError):
-    """A dtype that only eager code has."""
-
-
-def _refuse_text(dtype: np.dtype) -> None:
-    if dtype.kind == "O":
-        raise EagerOnly(
-            "strings are eager only: of a compiled function strings are part of the trace, for tracejit.strings and "
-            "print, and it neither computes nor returns any"
-            f"{at(user_location())}"
-        )
 
 
 class _Counter:

@@ -104,28 +104,10 @@ def _instead_of(kind: type) -> str:
     return "arrays, numbers, nests or dataclasses, or say by tracejit.nest.register_node what it consists of"
 
 
-class Text:
-    """A tensor of strings by its content: part of the program."""
-
-    __slots__ = ("content", "tensor")
-
-    def __init__(self, tensor: Tensor):
-        self.tensor: Tensor = tensor
-        self.content: tuple[Any, ...] = (tensor.array.shape, tuple(tensor.array.reshape(-1)))
-
-    def __hash__(self) -> int:
-        return hash(self.content)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self.content == other.content
-
-
 def value_of(key: Any) -> Any:
     """What a :func:`value_key` was made of; None for an object that no longer exists."""
     if isinstance(key, Weak):
         return key.ref()
-    if isinstance(key, Text):
-        return key.tensor
     kind, *parts = key
     if kind is float:
         return float.fromhex(parts[0])
@@ -237,12 +219,9 @@ def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     values: list[tuple[int, Any]] = []
     for i, x in enumerate(leaves):
         if isinstance(x, Tensor):
-            if x.dtype.kind == "O":
-                values.append((i, Text(x)))
-                continue
             specs.append(x.spec)
         elif isinstance(x, (np.ndarray, np.generic)):
-            x = np.asarray(x)
+            x = np.asarray(x) if x.dtype.kind not in "OSU" else as_tensor(x).array
             specs.append(_spec_of(x))
         elif isinstance(x, TensorSpec):
             specs.append(x)

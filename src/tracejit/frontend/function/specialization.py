@@ -23,7 +23,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Overwritten, Tensor, twin
 from ...core.tracing.dispatch import as_tensor, notify, state
 from ...core.tracing.forms import CallForm
-from ...core.tracing.trace import EagerOnly, Traced, replay
+from ...core.tracing.trace import Traced, replay
 from ..execution import executable
 from ..recording.losses import takes_out
 from ..regions.memory_policies import LoopMemory, report
@@ -41,10 +41,9 @@ def converted(y: Any, f: Any = None) -> Tensor:
     if y.__class__ is Dim:  # a size is an int, of which a tensor is int32
         return ops.cast(ops.size_value(size=y), dtype=np.dtype(np.int32))
     try:
-        result = as_tensor(y)
-        if result.dtype.kind == "O":
-            raise EagerOnly(f"strings are eager only: a compiled function returns none{at(user_location())}")
-        return result
+        if y.__class__ in (str, bytes):
+            raise DtypeError("text of the trace")
+        return as_tensor(y)
     except DtypeError as error:
         if isinstance(y, (np.ndarray, np.generic, Tensor, int)):
             raise
@@ -58,7 +57,7 @@ def converted(y: Any, f: Any = None) -> Tensor:
 
 def _instead(y: Any) -> str:
     if isinstance(y, str):
-        return f" ({y!r}): strings are part of the trace, return them from a plain function"
+        return f" ({y!r}): strings are part of the trace, return tracejit.constant({y!r})"
     if isinstance(y, (set, frozenset, Iterator)):
         return ": return a list or a tuple"
     return ": call the function, and return its result" if callable(y) else ": return its tensors"

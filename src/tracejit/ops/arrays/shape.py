@@ -381,7 +381,7 @@ def concat(*values: TensorSpec, axis: int) -> TensorSpec:
     ShapeError
         Where other sizes differ, there is no such axis, or no tensor.
     DtypeError
-        For strings.
+        For strings beside numbers.
 
     Examples
     --------
@@ -404,7 +404,7 @@ def concat(*values: TensorSpec, axis: int) -> TensorSpec:
 def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     """The tensors in `values` joined along a new axis at `axis`; their dtypes are promoted.
 
-    ShapeError where their shapes differ, or there is none; DtypeError for strings.
+    ShapeError where their shapes differ, or there is none; DtypeError for strings beside numbers.
 
     Examples
     --------

@@ -158,7 +158,7 @@ def where(condition: TensorSpec, x: TensorSpec, y: TensorSpec) -> TensorSpec:
     Raises
     ------
     DtypeError
-        For a condition that is not bool, and for strings.
+        For a condition that is not bool, and for strings beside numbers.
     ShapeError
         Where the shapes do not broadcast.
     """

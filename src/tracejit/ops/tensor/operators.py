@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...core import seams
 from ...core.arrays import to_array
 from ...core.dim import known, unknown
 from ...core.errors import DtypeError, SymbolicValue, at, user_location
+from ...core.lazy import Later
 from ...core.op import Op, ops
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor, no_value, twin
@@ -33,6 +34,11 @@ from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
 from .writing import set_item
 
+if TYPE_CHECKING:
+    from .. import text_values
+else:
+    text_values = Later("..text_values", __package__)
+
 _NUMBERS = (int, float)
 
 #: Calls of operators after which machine code is worth its loading, where most of that is loaded; and anywhere.
@@ -50,6 +56,8 @@ def _binary(op: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., A
 
     if op is arithmetic.divide:
         return _of_one_dtype(op, "fc", forward), _of_one_dtype(op, "fc", reflected, turned=True)
+    if op is arithmetic.add:
+        forward, reflected = _added(op, turned=False), _added(op, turned=True)
     if isinstance(op, Op) and op.canonicalize is arithmetic.matched:
         return _of_one_dtype(op, "biufc", forward), _of_one_dtype(op, "biufc", reflected, turned=True)
     return forward, reflected
@@ -108,8 +116,18 @@ def _compared_text(self: Any, other: Any, otherwise: bool) -> Any:
         return otherwise
     if text.dtype.kind != "O":
         return otherwise
-    same = np.equal(self.array, text.array)
-    return Tensor(np.asarray(~same if otherwise else same, dtype=bool))
+    return text_values.compared(self, text, unequal=otherwise)
+
+
+def _added(op: Callable[..., Any], turned: bool) -> Callable[..., Any]:
+    """``+``: strings are joined."""
+
+    def add(self: Any, other: Any) -> Any:
+        if self.dtype.kind == "O" and text_values.is_text(other):
+            return text_values.joined((other, self) if turned else (self, other))
+        return op(other, self) if turned else op(self, other)
+
+    return add
 
 
 def _pow(self: Any, other: Any) -> Any:
