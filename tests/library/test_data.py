@@ -269,8 +269,8 @@ def test_what_would_be_fixed_by_a_trace_is_refused():
     with pytest.raises(tf.TracejitError, match="a shuffled dataset is read while a function is traced"):
         tf.function(lambda: list(shuffled))()
     iterator = iter(Dataset.range(3))
-    with pytest.raises(tf.TracejitError, match="an iterator over a dataset is advanced by a trace"):
-        tf.function(lambda: next(iterator))()
+    with pytest.raises(tf.TracejitError, match="loops over an iterator that was made outside of it"):
+        tf.function(lambda: list(iterator))()
     assert next(iterator).item() == 0
     queue = FIFOQueue(2, tf.float32)
     queue.enqueue(1.0)
@@ -495,3 +495,56 @@ def test_an_order_that_stays_the_same_may_be_read_while_tracing():
         return tf.stack(list(tf.data.Dataset.range(20).shuffle(20, reshuffle_each_iteration=False)))
 
     assert (another().numpy() != first).any()
+
+
+# ---- iterators in compiled functions --------------------------------------------------------------------
+
+
+def test_each_call_of_a_compiled_function_takes_the_next_element(run):
+    w, iterator = (
+        tf.Variable(2.0),
+        iter(Dataset.from_tensor_slices(([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde")))),
+    )
+
+    def step(iterator):
+        x, name = next(iterator)
+        with tf.GradientTape() as tape:
+            loss = w * w * x
+        return x, name + "!", tape.gradient(loss, w)
+
+    step = run(step)
+    assert [float(y) for y in step(iterator)[::2]] == [1.0, 4.0]
+    with tf.GradientTape() as tape:
+        x, name, gradient = step(iterator)
+        result = x * gradient * w
+    assert name.numpy() == b"b!" and float(tape.gradient(result, w)) == 32.0
+    assert float(next(iterator)[0]) == 3.0
+    assert [float(t) for t in run(lambda: (next(iterator)[0], iterator.get_next()[0]))()] == [4.0, 5.0]
+    with pytest.raises(StopIteration):
+        step(iterator)
+
+
+def test_what_iterators_in_compiled_functions_cannot_do_is_refused():
+    def looped(iterator):
+        return sum(x for x in iterator)
+
+    def chosen(iterator, c):
+        return next(iterator) if c > 0 else c
+
+    iterator = iter(Dataset.range(4))
+    for f, args, words in (
+        (looped, (iterator,), "how many elements it has left differs"),
+        (chosen, (iterator, tf.constant(1)), "in a branch or loop"),
+    ):
+        with pytest.raises(tf.TracejitError, match=words):
+            tf.function(f)(*args)
+    assert int(next(iterator)) == 0, "none was taken"
+    batches, f = iter(Dataset.range(3).batch(2)), tf.function(next)
+    assert f(batches).numpy().tolist() == [0, 1]
+    with pytest.raises(
+        tf.ShapeError, match=r"like int64\[2\], and takes int64\[1\]: batch with drop_remainder"
+    ):
+        f(batches)
+    batches = iter(Dataset.range(3))
+    with pytest.raises(tf.TracejitError, match="elements of an iterator of this process"):
+        tf.export(tf.function(lambda x: next(batches) + x), [tf.TensorSpec([], tf.int64)], name="f")

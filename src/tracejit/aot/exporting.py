@@ -164,6 +164,7 @@ def exported_program(
     machines, given = [machines_of(t) for t in targets], declared(f, specs)
     with settings.settings(debug_info=debug):
         traced = _traced(f, given, checked_name(name))
+        traced.require_its_own()
         graph, checks = _with_own_names(traced, given)
         taken = set(given.taken)
         read = captured_names(f, traced.captured_inputs)

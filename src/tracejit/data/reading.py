@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import tracejit as tf
 
 from ..errors import at_user_line
-from .elements import as_tensors
+from .elements import as_array, as_tensors
 
 
 class DatasetIterator:
@@ -27,33 +28,64 @@ class DatasetIterator:
     tf.Tensor(0, shape=(), dtype=int64)
     """
 
-    __slots__ = ("_source", "_elements", "_trace", "_count", "_position", "__weakref__")
+    __slots__ = ("_source", "_elements", "_ahead", "_trace", "_count", "_position", "__weakref__")
 
     def __init__(self, source: Callable[[], Iterator[Any]]):
         self._source = source
         self._elements = source()
+        self._ahead: deque[Any] = deque()  # what traces have looked at
         self._trace = tf.autograph.current_trace()
         self._count = 0
         self._position: tf.Variable | None = None
 
     def __iter__(self) -> DatasetIterator:
+        if tf.autograph.current_trace() is not self._trace:
+            raise tf.TracejitError(
+                "a compiled function loops over an iterator that was made outside of it: how many elements it has left "
+                "differs from call to call. Loop over the dataset, or outside of the function, or take elements by "
+                f"next(iterator){at_user_line()}"
+            )
         return self
 
     def __next__(self) -> Any:
-        """The next element; StopIteration behind the last, TracejitError in a trace that did not make the iterator."""
+        """The next element; StopIteration behind the last.
+
+        In a compiled function each call takes the next one of an iterator that was made outside of it, before it runs;
+        TracejitError in its branches and loops.
+        """
         if tf.autograph.current_trace() is not self._trace:
-            raise tf.TracejitError(
-                "an iterator over a dataset is advanced by a trace that it does not belong to: the element would "
-                f"be the same in every call. Pass the element to the function{at_user_line()}"
-            )
+            return self._in_each_call()
+        return as_tensors(self._taken())
+
+    def _taken(self) -> Any:
         self._go_where_restored()
-        element = next(self._elements)
+        element = self._ahead.popleft() if self._ahead else next(self._elements)
         self._count += 1
         if self._position is not None:
             self._note()
-        return as_tensors(element)
+        return element
 
     get_next = __next__
+
+    def _in_each_call(self) -> Any:
+        if self._trace is not None:
+            raise tf.TracejitError(
+                "an iterator that a function made while it was traced is advanced by another trace, or by none: make "
+                f"it outside of the functions{at_user_line()}"
+            )
+        before = tf.autograph.taken_from(self)
+        with tf.init_scope():
+            self._go_where_restored()
+            while len(self._ahead) <= before:
+                self._ahead.append(next(self._elements))
+        like = tf.nest.map_structure(
+            lambda x: tf.TensorSpec.from_tensor(tf.Tensor(as_array(x))), self._ahead[before]
+        )
+        return tf.autograph.taken_by_each_call(self._next_arrays, like, self)
+
+    def _next_arrays(self) -> Any:
+        with tf.init_scope():
+            return self._taken()
 
     def _checkpointed(self) -> dict[str, tf.Variable]:
         """What a checkpoint holds of it."""
@@ -71,6 +103,7 @@ class DatasetIterator:
         """Begin again where a checkpoint has set the position to another number."""
         if self._position is not None and int(self._position.array) != self._count:
             self._count = int(self._position.array)
+            self._ahead.clear()
             self._elements = itertools.islice(self._source(), self._count, None)
 
 

@@ -44,7 +44,8 @@ def executable(graph: Graph) -> Executable:
     if text is None:
         text = graph.derived[_TEXT] = holds_text(graph)
     if text:
-        with_text: Executable = importlib.import_module("tracejit.frontend.text_execution").with_text(graph)
+        by_numbers = importlib.import_module("tracejit.frontend.text_execution")
+        with_text: Executable = by_numbers.TextExecutable(graph, executable(by_numbers.of_numbers(graph)))
         return with_text
     if settings.current().nans:
         made: Executable = importlib.import_module("tracejit.frontend.checked_execution").checked(graph)

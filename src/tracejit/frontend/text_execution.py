@@ -8,20 +8,18 @@ ever holds one. Ops that look at strings are calls of Python, where numbers beco
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ..core.ir.graph import Graph, Node, Value
-from ..core.op import OPS, Op, ops
+from ..core.op import Op, ops
 from ..core.spec import TEXT, TensorSpec, as_dtype
 from ..ops.python_calls import number_of
-from .execution import executable
 
 _NUMBER = np.dtype(np.int64)
-_BY_NUMBER = frozenset(["python_call", "python_gradient", "python_effect", "text_call"])
 
 
 class _Strings:
@@ -104,14 +102,14 @@ class _OfNumbers:
         return repr(self.function)
 
 
-class _Print:
-    """A print, with its template."""
+class _Kernel:
+    """The kernel of an op that is told something, with its attributes."""
 
-    def __init__(self, attrs: Any):
-        self.attrs = dict(attrs)
+    def __init__(self, op: Op, attrs: Mapping[str, Any]):
+        self.op, self.attrs = op, dict(attrs)
 
     def __call__(self, *arrays: np.ndarray) -> None:
-        OPS["print"].kernel(*arrays, **self.attrs)
+        self.op.kernel(*arrays, **self.attrs)
 
 
 def _in_numbers(spec: TensorSpec) -> TensorSpec:
@@ -128,9 +126,10 @@ def _translated(node: Node) -> tuple[Op, dict[str, Any]]:
     """The op and the attributes that do to numbers what the node does to text."""
     text = [v.spec.dtype is TEXT for v in node.inputs]
     attrs = {name: _attribute(x) for name, x in node.attrs.items()}
-    if node.op.name == "print" and any(text):
-        return ops.python_effect, {"function": number_of(_OfNumbers(_Print(node.attrs), text))}
-    if node.op.name in _BY_NUMBER and any([*text, *(v.spec.dtype is TEXT for v in node.outputs)]):
+    calls = "this_process" in node.op.traits
+    if "prints" in node.op.traits and not calls and any(text):
+        return ops.python_effect, {"function": number_of(_OfNumbers(_Kernel(node.op, node.attrs), text))}
+    if calls and any([*text, *(v.spec.dtype is TEXT for v in node.outputs)]):
         attrs["function"] = number_of(_OfNumbers(node.attrs["function"].function, text))
         if "dtypes" in attrs:
             attrs["dtypes"] = tuple(
@@ -162,13 +161,15 @@ class TextExecutable:
     Parameters
     ----------
     graph : Graph
+    run : callable
+        The code of `of_numbers(graph)`.
     """
 
     #: Not called by machine code: a call has strings to number.
     calls_python = True
 
-    def __init__(self, graph: Graph):
-        self._run = executable(of_numbers(graph))
+    def __init__(self, graph: Graph, run: Any):
+        self._run = run
         self._inputs = [i for i, v in enumerate(graph.inputs) if v.spec.dtype is TEXT]
         self._outputs = [i for i, v in enumerate(graph.outputs) if v.spec.dtype is TEXT]
 
@@ -186,14 +187,9 @@ class TextExecutable:
     @property
     def signature(self) -> Any:
         """That of the code, which takes and gives numbers."""
-        return self._run.signature  # type: ignore[attr-defined]
+        return self._run.signature
 
     @property
     def complete(self) -> TextExecutable:
         """Itself: all its outputs are those of a call."""
         return self
-
-
-def with_text(graph: Graph) -> TextExecutable:
-    """What runs a graph that holds text."""
-    return TextExecutable(graph)

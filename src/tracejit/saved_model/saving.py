@@ -194,6 +194,7 @@ class _Saving:
             admitted(to_text(made.graph), table, [v.spec for v in made.graph.inputs])
         except NotAdmitted as error:
             raise NotSaved(f"cannot save a trace of {path}: {error}{at(user_location())}") from None
+        made.require_its_own()
         captured = []
         for t in made._captured:
             captured.append(f"captured {t.serial}")

@@ -48,6 +48,25 @@ class VariableState:
     local: bool = False
 
 
+@dataclass
+class Taken:
+    """Arrays that each call of a compiled function takes from outside before it runs.
+
+    Attributes
+    ----------
+    take : callable
+        Gives them.
+    tensors : list of Tensor
+        What they are in the trace, by their specs.
+    source : object
+        What they are taken from.
+    """
+
+    take: Callable[[], Sequence[np.ndarray]]
+    tensors: list[Tensor]
+    source: object
+
+
 class Trace:
     """The interpreter that adds every call to a graph.
 
@@ -73,6 +92,8 @@ class Trace:
         What calls of compiled functions have come to, in all of the function.
     heard : list or None
         The ops that are applied, noted while somebody listens.
+    taken : list of Taken
+        What each call takes from outside, in the order of the program.
     """
 
     viewing: ClassVar[Callable[[Op, Sequence[Tensor], Tensor], None] | None] = None
@@ -89,6 +110,7 @@ class Trace:
         self.merged: dict[Any, set[Any]] = {} if parent is None else parent.merged
         self.bodies_run: dict[Any, Any] = {} if parent is None else parent.bodies_run
         self.heard: list[tuple[Any, ...]] | None = None
+        self.taken: list[Taken] = []
         self.trips: _Counter = parent.trips if parent is not None else _Counter()
 
     def add_input(self, spec: TensorSpec) -> Tensor:
@@ -199,16 +221,20 @@ class Traced:
     Attributes
     ----------
     graph : Graph
-        Inputs are the arguments, then the captured tensors, then the Variables read (in order of first use).
+        Inputs are the arguments, then what is taken in each call, the captured tensors, and the Variables read (in
+        order of first use).
     captured : list of Tensor
         The outer tensors behind the inputs that follow the arguments, Variables excepted.
     held : list of Held
         The Variables, in the order of their inputs.
+    taken : sequence of Taken
+        What each call takes from outside.
     """
 
     graph: Graph
     captured: list[Tensor]
     held: list[VariableState]
+    taken: Sequence[Taken] = ()
 
 
 def trace(
@@ -246,11 +272,17 @@ def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) ->
         finally:
             graph.finished = True
     captured = list(tracer.captures.values())
-    graph.inputs = [*(a.value for a in arguments), *(v for _, v in captured), *(h.entry.value for h in held)]
+    taken = [t.value for each in tracer.taken for t in each.tensors]
+    graph.inputs = [
+        *(a.value for a in arguments),
+        *taken,
+        *(v for _, v in captured),
+        *(h.entry.value for h in held),
+    ]
     graph.outputs = [*results, *(v for _, v in updates)]
     position = {v: i for i, v in enumerate(graph.inputs)}
     graph.state = tuple((position[h.entry.value], len(results) + i) for i, (h, _) in enumerate(updates))
-    return Traced(graph, [t for t, _ in captured], held)
+    return Traced(graph, [t for t, _ in captured], held, tracer.taken)
 
 
 def replay(graph: Graph, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:

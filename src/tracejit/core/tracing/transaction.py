@@ -251,6 +251,16 @@ def is_attempting() -> bool:
     return _attempt() is not None
 
 
+def may_be_taken_back(trace: Trace) -> bool:
+    """May what is added to this trace be taken back, while the trace goes on?"""
+    attempt = state.mode.attempt
+    while attempt is not None:
+        if isinstance(attempt, Attempt) and attempt.trace is not None and attempt.trace.trace is trace:
+            return True
+        attempt = attempt.around
+    return False
+
+
 def warn(message: str | Warning, category: type[Warning] | None = None, stacklevel: int = 1) -> None:
     """Warn of `message`, of `category`, at the user's line, or `stacklevel` - 1 calls further out, once.
 

@@ -26,6 +26,7 @@ from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import Traced, replay
 from ..execution import executable
 from ..recording.losses import takes_out
+from ..recording.taken import again, arrays_of
 from ..regions.memory_policies import LoopMemory, report
 from ..state.row_updates import in_range, row_updates
 from ..state.variable import Variable, changing, commit_all, tracer
@@ -109,6 +110,8 @@ class Specialization:
         The parameters of the Python function.
     trace_seconds, compile_seconds : float
         How long it took to trace, and to compile last, or to find compiled.
+    taken : sequence of Taken
+        What each call takes from outside before it runs.
     generators : list of Variable
         States of random generators that each call makes for itself: nobody else keeps them.
     fastmath : bool or None
@@ -140,10 +143,11 @@ class Specialization:
         self.generators = generators
         self.fastmath = fastmath
         self.atoms = atoms
+        self.taken = traced.taken
         self._captured = traced.captured
         self._captured_arrays = [t.array for t in traced.captured]
         self._variables = [weakref.ref(h.owner) for h in traced.held]
-        first = len(specs) + len(traced.captured)
+        first = len(specs) + sum(len(each.tensors) for each in traced.taken) + len(traced.captured)
         self._updates = [(position - first, output) for position, output in self.graph.state]
         self._first = first
         self._in_rows = row_updates(self.graph)
@@ -168,6 +172,8 @@ class Specialization:
 
     def run(self, arrays: list[np.ndarray]) -> Any:
         """Run the compiled graph on the array arguments."""
+        if self.taken:
+            arrays += arrays_of(self.taken)
         if self._captured_arrays:
             arrays += self._captured_arrays
         if self._settings is not settings.current():
@@ -242,7 +248,7 @@ class Specialization:
     def ready(self) -> Any:
         """The compiled code under the settings now, if what a call does is to run it and to assign Variables."""
         now = settings.current()
-        if self._once or self._in_rows is not None or self._settings is not now:
+        if self._once or self.taken or self._in_rows is not None or self._settings is not now:
             return None
         return self._executable.complete if now.nans else self._executable
 
@@ -263,7 +269,7 @@ class Specialization:
 
     def held_arrays(self) -> list[np.ndarray]:
         """The inputs that are no arguments."""
-        return [*self._captured_arrays, *(v._value.array for v in self.variables())]
+        return [*arrays_of(self.taken), *self._captured_arrays, *(v._value.array for v in self.variables())]
 
     def memory_report(self, arrays: Sequence[np.ndarray]) -> list[LoopMemory]:
         """What the gradients of its loops keep for these array arguments."""
@@ -279,7 +285,8 @@ class Specialization:
 
     def _applied(self, tensors: list[Tensor]) -> Any:
         variables = self.variables()
-        inputs = (*tensors, *self._captured, *(v.__tensor__() for v in variables))
+        taken = again(self.taken) if self.taken else ()
+        inputs = (*tensors, *taken, *self._captured, *(v.__tensor__() for v in variables))
         if tracer() is not None:  # written into the graph being traced: sizes have other names there
             outputs = replay(self.graph, inputs)
         else:
@@ -290,6 +297,14 @@ class Specialization:
             notify("assign", outputs[output], variables[variable].key().serial)
             variables[variable].store(outputs[output])
         return unflatten(self.structure, list(outputs[: self._results]))
+
+    def require_its_own(self) -> None:
+        """TracejitError where calls take elements of iterators, which neither files nor libraries have."""
+        if self.taken:
+            raise TracejitError(
+                f"calls of {self.name!r} take elements of an iterator of this process: pass them as arguments"
+                f"{at(user_location())}"
+            )
 
     def variables(self) -> list[Variable]:
         """The Variables read or assigned, in the order of their inputs."""
