@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import operator
 import pickle
 import threading
 
@@ -12,10 +13,10 @@ import pytest
 
 import tracejit as tf
 import tracejit.numpy as tnp
-from tracejit.ops.tensor import writing
+from tracejit.ops.tensor import holders
 
 pytestmark = pytest.mark.skipif(
-    writing.ONE_NAME <= writing.NO_NAME, reason="an interpreter that does not count what names hold"
+    not holders.KNOWN, reason="an interpreter that does not count what names hold"
 )
 
 
@@ -180,13 +181,105 @@ def held_by_a_variable(x):
     return v, both
 
 
-@pytest.mark.parametrize(
-    "f", [held_by_a_name, held_by_the_caller, held_by_a_list, held_by_a_function, held_by_a_variable]
-)
+def fill(x):
+    x[0] = 1.0
+
+
+def held_by_a_caller_under_another_name(x):
+    """Python may lend arguments, uncounted, and whoever was lent one lends it on under any name."""
+
+    def fill_other(x):
+        y = x
+        del x
+        y[0] = 1.0
+
+    fill_other(x)
+
+
+def held_by_a_caller_of_callers(x):
+    def hand_on(x):
+        first(x if x is not None else 0, (x := None))
+
+    def first(x, y):
+        x[0 if y is None else 1] += 1.0
+
+    hand_on(x)
+
+
+def held_by_a_name_while_it_is_the_value(x):
+    y = [x]
+    x[:] = x
+    return y
+
+
+def held_by_who_makes_an_object(x):
+    class Filled:
+        def __init__(self, x):
+            x[0] = 1.0
+
+    Filled(x)
+
+
+def held_by_who_runs_a_generator(x):
+    def later(x):
+        x[0] = 1.0
+        yield
+
+    next(later(x))
+
+
+def held_by_a_comprehension(x):
+    return [(fill(y), y) for y in (x + 0.0 for _ in range(2))]
+
+
+def held_by_who_calls_what_calls_operators(x):
+    def fill(x):
+        operator.setitem(x, 0, 1.0)
+
+    fill(x)
+
+
+HELD = [
+    *(held_by_a_name, held_by_the_caller, held_by_a_list, held_by_a_function, held_by_a_variable),
+    *(
+        held_by_a_name_while_it_is_the_value,
+        held_by_a_caller_under_another_name,
+        held_by_a_caller_of_callers,
+        held_by_who_makes_an_object,
+    ),
+    *(held_by_who_runs_a_generator, held_by_a_comprehension, held_by_who_calls_what_calls_operators),
+]
+
+
+@pytest.mark.parametrize("f", HELD)
 @pytest.mark.parametrize("make", [lambda: tnp.zeros(2), lambda: written()[:2]])
 def test_what_something_else_holds_is_refused(f, make):
     with pytest.raises(TypeError, match=r"held by something else(.|\n)*x\.copy\(\) first(.|\n)*test_item"):
         f(make())
+
+
+def test_one_name_is_found_however_it_is_read():
+    """However Python reads the name: as one that may be unbound, where lines branch, from a cell, among others."""
+    for k in range(3):
+        if k == 0:
+            x = tnp.zeros(3)
+        x[k] = 1.0
+    x[0 if k else 1] += 1.0
+    x[k] = x[0]
+    x[k and 1] *= 3.0
+    x[1], k = 4.0, 0
+    for x[k] in (5.0, 6.0):
+        pass
+    assert x.tolist() == [6.0, 4.0, 2.0]
+    operator.setitem(x, 0, 7.0)
+    y = tnp.zeros(3)
+
+    def inner():
+        y[1] = 2.0
+
+    inner()
+    y[2] += 3.0
+    assert x.tolist() == [7.0, 4.0, 2.0] and y.tolist() == [0.0, 2.0, 3.0]
 
 
 def test_a_derivative_taken_later_is_not_touched():

@@ -150,6 +150,26 @@ def by_another_function(x):
 BUFFER = np.zeros(3)
 
 
+def by_a_function_under_another_name(x):
+    def fill_other(y):
+        z = y
+        del y
+        z[0] = x
+
+    y = np.zeros(3)
+    fill_other(y)
+    return np.sum(y)
+
+
+def by_a_function_that_is_handed_it(x):
+    def hand_on(y):
+        fill(y if y is not None else 0, (y := x))
+
+    y = np.zeros(3)
+    hand_on(y)
+    return np.sum(y)
+
+
 def of_the_module(x):
     BUFFER[0] = x
     return np.sum(BUFFER)
@@ -170,7 +190,7 @@ def memory_that_is_shared(x):
 
 KNOWN_ELSEWHERE = [
     two_names, a_row_before, a_part_that_is_filled, a_row_that_is_filled_later, in_a_list, by_another_function,
-    in_a_dictionary,
+    in_a_dictionary, by_a_function_under_another_name, by_a_function_that_is_handed_it,
 ]  # fmt: skip
 NEVER = [a_view_that_is_scaled, rows_in_a_loop, of_the_module, memory_that_is_shared]
 

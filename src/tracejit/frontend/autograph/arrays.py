@@ -49,12 +49,9 @@ _FRESH = (
 )
 
 
-def fillable(x: np.ndarray, holders: int, value: Any) -> Any:
-    """The tensor that an array becomes so that it can hold `value`; the array where it has to stay what it is.
-
-    `holders` is what ``sys.getrefcount`` says in the function that a converted one called with the array.
-    """
-    if holders > _alone() or not _callers_count() or not x.flags.writeable or x.dtype.kind not in "biufc":
+def fillable(x: np.ndarray, value: Any) -> Any:
+    """The tensor that an array becomes which nobody else holds, to hold `value`; the array where it has to stay one."""
+    if not x.flags.writeable or x.dtype.kind not in "biufc":
         return x
     if x.base is not None and (x.base.__class__ is not np.ndarray or sys.getrefcount(x.base) > 2):
         return x  # a part of what another name holds
@@ -65,28 +62,6 @@ def fillable(x: np.ndarray, holders: int, value: Any) -> Any:
 
 def _tensor_of(x: np.ndarray) -> Tensor:
     return in_place(ops.identity(x))
-
-
-def _holders(x: Any) -> int:
-    return sys.getrefcount(x)
-
-
-@functools.cache
-def _alone() -> int:
-    """How many hold an array, in the function that was called with it, when one name of the caller does."""
-    x = np.zeros(())
-    return _holders(x)
-
-
-@functools.cache
-def _callers_count() -> bool:
-    """Does the interpreter count the names of callers? From CPython 3.14 on an argument may be lent, uncounted."""
-
-    def called(x: Any) -> int:
-        return _holders(x)
-
-    x = np.zeros(())
-    return called(x) > _holders(x)
 
 
 def _making(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
+from ...ops.tensor.holders import alone
 from ...ops.tensor.made import from_the_start, whole_of
 from ...ops.tensor.numpy_protocol import needing
 from ...ops.tensor.storage import array_written, is_in_place, written
@@ -47,8 +48,9 @@ Change = Callable[[Any, Any], Any]
 def set_item(value: Any, x: Any, indices: Sequence[Any]) -> Any:
     """``x[i][j]… = value``; returns what `x` is from here on."""
     if x.__class__ is np.ndarray and _would_leave(indices, value):
-        holders = sys.getrefcount(x)
-        x = fillable(x, holders, value)
+        x = (x,)[0]  # counted, also where a caller lends it
+        if alone(sys.getrefcount(x), x, sys._getframe(1)):
+            x = fillable(x, value)
     return set_item_shared(value, x, indices)
 
 
@@ -60,8 +62,9 @@ def set_item_shared(value: Any, x: Any, indices: Sequence[Any]) -> Any:
 def update_item(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
     """``x[i][j]… += value`` and the like; returns what `x` is from here on."""
     if x.__class__ is np.ndarray and _would_leave(indices, value):
-        holders = sys.getrefcount(x)
-        x = fillable(x, holders, value)
+        x = (x,)[0]  # counted, also where a caller lends it
+        if alone(sys.getrefcount(x), x, sys._getframe(1)):
+            x = fillable(x, value)
     return update_item_shared(how, x, indices, value)
 
 

@@ -1,20 +1,22 @@
 """``x[index] = value`` of tensors with values: the tensor that the one name stands for from then on is another one.
 
 What was computed from it, and parts taken out of it, keep what they had, as in traced functions, where names get other
-tensors too. Only who counts can tell that no second name, no container and no tape would see another value: CPython
-counts references, and an assignment through a name makes a number that is known. The exception is asked for: a tensor
-that shares the memory of another one sees what is written to that one, which sees what is written to it.
+tensors too. Only who counts can tell that no second name, no container and no tape would see another value. The
+exception is asked for: a tensor that shares the memory of another one sees what is written to that one, which sees what
+is written to it.
 """
 
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 from ...core.errors import at, user_location
 from ...core.tensor import Tensor, twin
 from ...core.tracing.dispatch import state
 from .at import At
+from .holders import KNOWN, ONE_LOCAL, in_set_item, named_twice
 
 _LOST = (
     "nothing keeps this tensor, and what is written to it would be lost: a part of a tensor is a tensor of its own, so "
@@ -67,11 +69,10 @@ class Sharing(Rewritten):
             return lender.__tensor__()
         return lender if state.interpreter is not None else twin(lender)
 
-    @property
-    def is_held_through_its_lender(self) -> bool:
+    def is_held_through_its_lender(self, frame: FrameType) -> bool:
         """Does anything but one name and those who share it hold the lender?"""
         lender = self.lender
-        return sys.getrefcount(lender) > _sharing_with(lender) + ONE_LOCAL + 1
+        return sys.getrefcount(lender) > _sharing_with(lender) + ONE_LOCAL + 1 or named_twice(lender, frame)
 
 
 #: The lender of each that shares the memory of one, which it keeps alive; both by their ``id()``.
@@ -107,18 +108,20 @@ def set_item(self: Any, index: Any, value: Any) -> None:
 
     TypeError in traced functions that are not converted, and where something else holds it.
     """
-    if state.interpreter is not None or self.is_symbolic or ONE_NAME <= NO_NAME:
+    self = (self,)[0]  # counted, also where a caller lends it
+    if state.interpreter is not None or self.is_symbolic or not KNOWN:
         raise TypeError(
             "a tensor does not change here: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; "
             f"in a function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
         )
     now = _released(self.lender if self.__class__ is Sharing else self)
-    holders = sys.getrefcount(self) - _sharing_with(self)
-    if self.__class__ is Sharing and self.is_held_through_its_lender:
-        holders += 1
-    if holders != ONE_NAME:
+    frame = sys._getframe(1)
+    holders = in_set_item(sys.getrefcount(self) - _sharing_with(self), self, frame)
+    if self.__class__ is Sharing and self.is_held_through_its_lender(frame):
+        holders = 2
+    if holders != 1:
         del self  # what a traceback keeps would count as held
-        raise TypeError(f"{_LOST if holders <= NO_NAME else _HELD}{at(user_location())}")
+        raise TypeError(f"{_LOST if holders < 1 else _HELD}{at(user_location())}")
     try:
         new = At(now)[index].set(value)
     except BaseException:
@@ -137,26 +140,3 @@ def _released(tensor: Tensor) -> Tensor:
         if hand_over is not None:
             hand_over(tensor, now)
     return now
-
-
-def _counts() -> tuple[int, int]:
-    """How often something is referred to in its ``__setitem__``: with one name, and with none."""
-    counts = []
-
-    class Counted:
-        def __setitem__(self, index: Any, value: Any) -> None:
-            counts.append(sys.getrefcount(self))
-
-    named = Counted()
-    named[0] = 0
-    Counted()[0] = 0
-    return counts[0], counts[1]
-
-
-def _count_of_a_local() -> int:
-    local = object()
-    return sys.getrefcount(local)
-
-
-ONE_NAME, NO_NAME = _counts()
-ONE_LOCAL = _count_of_a_local()
