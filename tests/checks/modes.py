@@ -8,6 +8,7 @@ runs in which every result is moved by a rounding error.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -121,22 +122,43 @@ def _floor(y: np.ndarray) -> np.ndarray:
     return ulps * (limits.eps * np.where(np.isfinite(size), size, 0) + float(limits.smallest_subnormal))
 
 
-def assert_same(graph: Graph, arrays: Arrays, found: Arrays, mode: str, contracted: bool = False) -> None:
-    """Compare a mode's results with the eager ones, by the rule for this graph.
+class Reference:
+    """What the kernels return for a graph, and how far another mode may be off: found once for all modes."""
 
-    Where products and sums may be `contracted` into one rounding, nothing is exact.
-    """
-    expected = eager(graph, arrays)
-    assert len(found) == len(expected)
-    exact = is_exact(graph) and not contracted
-    ties = any(n.op.name in ("reduce_max", "reduce_min") for n in graph.nodes)  # 0.0 or -0.0
-    bounds = allowed(graph, arrays, expected) if not exact else [np.zeros(y.shape) for y in expected]
-    for position, (a, b, bound) in enumerate(zip(found, expected, bounds, strict=True)):
-        where = f"{mode}, output {position} of\n{to_text(graph)}"
-        assert (a.dtype, a.shape) == (b.dtype, b.shape), where
-        wrong = differing(a, b, bound, signs=exact and not ties)
-        shown = {"found": a, "expected": b, "allowed": bound}
-        assert not wrong.any(), "\n".join([where, *(f"{k}: {v[wrong][:4]}" for k, v in shown.items())])
+    def __init__(self, graph: Graph, arrays: Arrays):
+        self.graph, self.arrays = graph, arrays
+        self.expected = eager(graph, arrays)
+        self.exact = is_exact(graph)
+        self.ties = any(n.op.name in ("reduce_max", "reduce_min") for n in graph.nodes)  # 0.0 or -0.0
+
+    @cached_property
+    def allowed(self) -> Arrays:
+        """Per element of each output, how far a mode may be off where roundings differ."""
+        return allowed(self.graph, self.arrays, self.expected)
+
+    def assert_same(self, found: Arrays, mode: str, contracted: bool = False) -> None:
+        """Compare a mode's results with the eager ones, by the rule for this graph.
+
+        Where products and sums may be `contracted` into one rounding, nothing is exact.
+        """
+        assert len(found) == len(self.expected)
+        exact = self.exact and not contracted
+        bounds = [np.zeros(y.shape) for y in self.expected] if exact else self.allowed
+        for position, (a, b, bound) in enumerate(zip(found, self.expected, bounds, strict=True)):
+            assert (a.dtype, a.shape) == (b.dtype, b.shape), self._where(mode, position)
+            wrong = differing(a, b, bound, signs=exact and not self.ties)
+            if wrong.any():
+                shown = {"found": a, "expected": b, "allowed": bound}
+                lines = [self._where(mode, position), *(f"{k}: {v[wrong][:4]}" for k, v in shown.items())]
+                raise AssertionError("\n".join(lines))
+
+    def _where(self, mode: str, position: int) -> str:
+        return f"{mode}, output {position} of\n{to_text(self.graph)}"
+
+
+def assert_same(graph: Graph, arrays: Arrays, found: Arrays, mode: str, contracted: bool = False) -> None:
+    """Compare one mode's results with the eager ones."""
+    Reference(graph, arrays).assert_same(found, mode, contracted)
 
 
 def differing(a: np.ndarray, b: np.ndarray, bound: np.ndarray, signs: bool = False) -> np.ndarray:
