@@ -18,7 +18,7 @@ from tracejit.core.dim import Dim, evaluate
 from tracejit.core.errors import at
 from tracejit.core.ir.graph import Graph
 from tracejit.core.ir.text import constants, parse, to_text
-from tracejit.core.settings import settings
+from tracejit.core.settings import current, settings
 
 from . import modes
 from .derivatives import directions
@@ -41,8 +41,11 @@ def sizes_of(graph: Graph, arrays: Sequence[np.ndarray]) -> dict[str, int]:
 
 
 def by_loops(graph: Graph, arrays: Arrays) -> Arrays:
-    """Run the loop IR with its interpreter, every pass verified."""
-    program, constants = pipeline._lowered(graph)
+    """Run the loop IR with its interpreter, every pass verified; it is made once, as machine code is."""
+    key = ("loops", *current().shaping)
+    if key not in graph.derived:
+        graph.derived[key] = pipeline._lowered(graph)
+    program, constants = graph.derived[key]
     given = {k: v for k, v in sizes_of(graph, arrays).items() if k in program.atoms}
     flat, bound = loopinterp.run(program, arrays, given, [*constants.values()])
     sizes = {**given, **bound}
@@ -71,10 +74,11 @@ LEVELS: Mapping[str, Callable[[Graph, Arrays], Arrays]] = {"loop IR": by_loops, 
 def assert_levels_agree(graph: Graph, arrays: Arrays, contract: bool = False) -> None:
     """Run a graph at every level; the error names the first that diverges and the user's line."""
     kept = [a.copy() for a in arrays]
+    reference = modes.Reference(graph, arrays)
     for level, run in LEVELS.items():
         with settings(contract=contract, check=True, cache=False):
             found = run(graph, arrays)
-        wrong = difference(graph, arrays, found, level, contract)
+        wrong = difference(reference, found, level, contract)
         if wrong:
             raise Diverges(
                 f"{level} differs from the kernels{at(culprit(graph, arrays, run, contract))}\n{wrong}"
@@ -83,17 +87,17 @@ def assert_levels_agree(graph: Graph, arrays: Arrays, contract: bool = False) ->
             np.testing.assert_array_equal(a, b, err_msg=f"{level} wrote to an argument")
 
 
-def difference(graph: Graph, arrays: Arrays, found: Arrays, level: str, contract: bool) -> str:
+def difference(reference: modes.Reference, found: Arrays, level: str, contract: bool) -> str:
     """What differs from the kernels' results, or an empty string."""
     try:
-        modes.assert_same(graph, arrays, found, level)
+        reference.assert_same(found, level)
     except AssertionError as error:
-        if contract and modes.is_exact(graph):  # joined roundings: judge as sums are
+        if contract and reference.exact:  # joined roundings: judge as sums are
             return (
                 ""
                 if all(
                     np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
-                    for a, b in zip(found, modes.eager(graph, arrays), strict=True)
+                    for a, b in zip(found, reference.expected, strict=True)
                 )
                 else str(error)
             )
@@ -111,7 +115,7 @@ def culprit(graph: Graph, arrays: Arrays, run: Callable[[Graph, Arrays], Arrays]
         try:
             with settings(contract=contract, cache=False):
                 found = run(seen, arrays)
-            if difference(seen, arrays, found, "", contract):
+            if difference(modes.Reference(seen, arrays), found, "", contract):
                 return location
         except Exception:
             return location
