@@ -63,7 +63,9 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=0, help="how many programs with effects")
     parser.add_argument("--compositions", type=int, default=0, help="how many compositions of transforms")
     parser.add_argument("--exports", type=int, default=0, help="how many exported functions")
-    parser.add_argument("--foreign", type=int, default=0, help="how many functions exported for other machines")
+    parser.add_argument(
+        "--foreign", type=int, default=0, help="how many functions exported for other machines"
+    )
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--program", type=Path, help="check this file instead, as it was reported")
