@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import inspect
 import itertools
 import re
 import traceback
+import types
 import warnings
 
 import numpy as np
@@ -687,9 +689,62 @@ def _deque_in_a_loop(x):
     return last[0]
 
 
+def _counter_in_a_branch(x):
+    seen = collections.Counter()
+    if x > 0.0:
+        seen["steps"] += 1  # HERE
+    return x * seen["steps"]
+
+
+def _ordered_dict_in_a_branch(x):
+    values = collections.OrderedDict(a=x, b=x)
+    values.move_to_end("a")
+    if x > 0.0:
+        values["b"] = x * 2.0  # HERE
+    return values["b"]
+
+
+def _array_in_a_branch(x):
+    numbers = array.array("d", [1.0, 2.0])
+    if x > 0.0:
+        numbers[0] = 5.0  # HERE
+    return x * numbers[0]
+
+
+def _dict_that_a_helper_fills(x):
+    def count(into):
+        into["k"] = into.get("k", 0) + 1
+
+    counts = {}
+    if x > 0.0:  # HERE
+        count(counts)
+    return x * counts.get("k", 0)
+
+
+def _attribute_asked_for(x):
+    owner = types.SimpleNamespace()
+    if x > 0.0:
+        owner.k = x
+    return x * 2.0 if hasattr(owner, "k") else x  # HERE
+
+
+def _attribute_of_one_of_two(x):
+    owner = types.SimpleNamespace(k=x)
+    if x > 0.0:
+        owner = types.SimpleNamespace(k=-x)
+    owner.k = 1.0  # HERE
+    return owner.k * x
+
+
 @pytest.mark.parametrize(
     ("f", "says"),
     [
+        (_counter_in_a_branch, "a branch changes a Counter .* use a plain dict of numbers"),
+        (_ordered_dict_in_a_branch, "a branch changes an OrderedDict"),
+        (_array_in_a_branch, "a branch changes an array .* use a list of numbers"),
+        (_dict_that_a_helper_fills, "must agree in structure"),
+        (_attribute_asked_for, "is set in one branch only"),
+        (_attribute_of_one_of_two, "variable 'owner' is .* in one branch"),
         (_sorting, r"sorted\(\) asks for numbers .* tracejit.minimum"),
         (_filtering, r"filter\(\) asks for numbers .* list comprehension"),
         (_set_in_a_branch, "a branch changes a set"),

@@ -1,5 +1,7 @@
 """Variables under the names that branches and loops change: their values go on, their gradients reach them."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,30 @@ def test_second_derivative_through_the_choice(run):
             y = f()
         first = inner.gradient(y, w)
     np.testing.assert_allclose([float(first), float(outer.gradient(first, w))], [-12.0, 12.0], rtol=1e-6)
+
+
+def test_names_with_annotations_in_branches_and_loops(run):
+    def f(x):
+        kept: float = 1.0
+        if x > 0.0:
+            kept: float = x * 2.0
+            other: float
+            other = x
+        else:
+            other: float = x * 3.0
+        for _ in tf.range(2):
+            kept: float = kept + 1.0
+        return kept + other
+
+    assert [float(run(f)(tf.constant(v))) for v in (2.0, -2.0)] == [8.0, -3.0]
+
+
+def test_objects_of_the_standard_library_that_hold_numbers(run):
+    def f(x):
+        values = collections.UserDict(k=x)
+        for _ in tf.range(3):
+            if x > 0.0:
+                values["k"] = values["k"] * x
+        return x * values["k"]
+
+    assert [float(run(f)(tf.constant(v))) for v in (2.0, -2.0)] == [32.0, 4.0]

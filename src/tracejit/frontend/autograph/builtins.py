@@ -22,7 +22,7 @@ from ...ops.elementwise.compare import greater, less, logical_and, logical_or, w
 from .. import creation
 from . import outside
 from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
-from .values.kinds import traced
+from .values.kinds import is_undefined, traced
 from .values.stacked import Stacked
 from .values.weak import WIDE, Weak, needs_value, wide
 
@@ -126,6 +126,14 @@ def _looking(f: Callable[..., Any]) -> Callable[..., Any]:
     return converted
 
 
+def _has_attribute(x: Any, name: str) -> bool:
+    """``hasattr``, of which an attribute that one branch alone has set does not tell."""
+    value: Any = getattr(x, "__dict__", {}).get(name)
+    if is_undefined(value):
+        raise value.error()
+    return hasattr(x, name)
+
+
 def subject_of(subject: Any, *classes: type) -> Any:
     """The subject of a ``match`` with patterns of classes, which tell a float from a tensor that stands for one."""
     if subject.__class__ is not Tensor and any(
@@ -195,6 +203,7 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.max: _extreme(max, greater, reduce_max),
     builtins.min: _extreme(min, less, reduce_min),
     builtins.sum: _sum,
+    builtins.hasattr: _has_attribute,
     builtins.isinstance: _looking(isinstance),
     builtins.type: _looking(type),
     builtins.sorted: _sorted,

@@ -155,11 +155,12 @@ class Surroundings:
 
 def change_of(x: Any, what: str) -> Untraceable:
     """The error for changing in place what no branch or loop can hand on."""
-    instead = "use a list of numbers"
+    name = type(x).__name__
+    instead = f"use a {'plain dict' if isinstance(x, dict) else 'list'} of numbers"
     if isinstance(x, np.ndarray):
         instead = "make it a tensor, as with x = tracejit.constant(x)"
     return Untraceable(
-        f"{what} changes {'an' if isinstance(x, np.ndarray) else 'a'} {type(x).__name__} in place, and how often it "
+        f"{what} changes {'an' if name[0].lower() in 'aeiou' else 'a'} {name} in place, and how often it "
         f"runs is known only when the compiled function does: {instead}{at(user_location())}"
     )
 

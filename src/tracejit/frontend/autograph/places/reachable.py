@@ -7,7 +7,8 @@ Converted code announces what it assigns, see `mutations`; this finds what nobod
 from __future__ import annotations
 
 import functools
-from collections import deque
+from array import array
+from collections import ChainMap, OrderedDict, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -37,7 +38,9 @@ ARRAYS = 1 << 20
 _LEAVES = frozenset(
     (int, float, complex, bool, str, bytes, type(None), type(...), range, slice, Tensor, TensorShape, Weak)
 )
-_OTHERS = (set, bytearray, deque)
+#: What holds items and is neither list nor dict, nor array; also classes built on lists and dicts.
+_OTHERS = (set, bytearray, deque, array, list, OrderedDict, dict)
+_HOLDERS = (SimpleNamespace, UserDict, UserList, ChainMap)
 _ENGINE = ("core", "ops", "compiler", "runtime", "frontend")
 
 #: How to name what holds something; None where a value has no place of its own.
@@ -102,13 +105,13 @@ class Reachable:
             yield from ((part, None) for part in (x.__self__, x.__func__))
         elif kind is functools.partial:
             yield from ((part, None) for part in (x.func, *x.args, *x.keywords.values()))
-        elif kind in _OTHERS:
-            self.others.append((x, x.copy()))
         elif kind is np.ndarray:
             self._bytes += x.nbytes
             if self._bytes < ARRAYS and x.dtype.kind != "O":
                 self.others.append((x, x.copy()))
         elif not isinstance(x, (ModuleType, Variable)):
+            if isinstance(x, _OTHERS) and not _is_built_on(kind):
+                self.others.append((x, _items(x)))
             yield from self._of_class(x) if isinstance(x, type) else self._of_object(x)
 
     def _of_function(self, f: FunctionType) -> Iterator[tuple[Any, Where]]:
@@ -168,13 +171,16 @@ class Reachable:
         for where, container, before in self.containers:
             now = contents_of(container)
             if where is not None and not same_contents(now, before):
-                if any(_counts(*pair) for pair in _other_items(now, before)):
+                if any(_counts(container, *pair) for pair in _other_items(now, before)):
                     grows = container.__class__ in (list, Growing, Stacked) and len(now) > len(before)
                     yield Change(where(), grows)
 
     def foreign(self) -> Any:
-        """A set, array or the like, neither list nor dict, that was changed; None where none was."""
-        return next((x for x, before in self.others if not _same_items(x, before)), None)
+        """A set, array or the like, neither list nor dict, that was changed; None where none was.
+
+        Of classes built on lists and dicts numbers alone count: what else is put there is for a log.
+        """
+        return next((x for x, before in self.others if _is_foreign(x, before)), None)
 
     def restore(self) -> None:
         """Let everything hold what it held."""
@@ -235,7 +241,7 @@ def _attribute(owner: Any, name: str) -> Place:
 
 def _may_hold_numbers(kind: type) -> bool:
     """Is it a class whose objects may hold what a program computes?"""
-    return kind is SimpleNamespace or _is_built_on(kind) or is_users_class(kind)
+    return kind in _HOLDERS or _is_built_on(kind) or is_users_class(kind)
 
 
 def _is_ours(x: Any) -> bool:
@@ -277,18 +283,43 @@ def _restore_attributes(x: Any, held: dict[str, Any]) -> None:
             own[name] = value
 
 
+def _items(x: Any) -> Any:
+    """What it holds, past the methods that its class has of its own."""
+    kind: Any = _kind_of(x)
+    if isinstance(x, dict):
+        return dict(kind.items(x))
+    return x[:] if kind is array else kind.copy(x)
+
+
+def _kind_of(x: Any) -> Any:
+    return next(k for k in _OTHERS if isinstance(x, k))
+
+
 def _put_items(x: Any, items: Any) -> None:
     if x.__class__ is np.ndarray:
         np.copyto(x, items)
+    elif isinstance(x, list | bytearray | array):
+        x[:] = items
     else:
-        x.clear()
-        (x.update if x.__class__ is set else x.extend)(items)
+        kind = _kind_of(x)
+        kind.clear(x)
+        (kind.extend if kind is deque else kind.update)(x, items)
 
 
 def _same_items(a: Any, b: Any) -> bool:
-    if a.__class__ is np.ndarray:
-        return a.shape == b.shape and a.tobytes() == b.tobytes()
+    if a.__class__ is np.ndarray or isinstance(a, array):
+        return len(a) == len(b) and a.tobytes() == b.tobytes()
+    if isinstance(a, dict):
+        return same_contents(_items(a), b)
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+
+
+def _is_foreign(x: Any, before: Any) -> bool:
+    if _same_items(x, before):
+        return False
+    if not isinstance(x, list | dict):
+        return True
+    return len(x) < len(before) or any(_has_number(now) for now, _ in _other_items(_items(x), before))
 
 
 def _other_items(now: Any, before: Any) -> Iterator[tuple[Any, Any]]:
@@ -298,9 +329,10 @@ def _other_items(now: Any, before: Any) -> Iterator[tuple[Any, Any]]:
     yield from ((x, known.get(k, UNSET)) for k, x in pairs if known.get(k, UNSET) is not x)
 
 
-def _counts(now: Any, before: Any) -> bool:
-    """Is an item something to hand on? What is put in by Python alone, as into a log, happens once, while tracing."""
-    return _has_traced(now) if before is UNSET else _has_number(now)
+def _counts(container: Any, now: Any, before: Any) -> bool:
+    """Is an item something to hand on? What Python alone appends, as to a log, happens once, while tracing."""
+    appended = before is UNSET and container.__class__ is not dict
+    return _has_traced(now) if appended else _has_number(now)
 
 
 def leaves(x: Any) -> list[Any]:

@@ -18,7 +18,7 @@ from .syntax import Definition, assign, at_line_of, load, parameters, store
 
 #: Builtins that are the same for tensors, or that look at the frame they are called from.
 PLAIN_BUILTINS = frozenset(
-    "issubclass hasattr getattr setattr callable super locals globals vars str repr tuple dict "
+    "issubclass getattr setattr callable super locals globals vars str repr tuple dict "
     "set id format iter object staticmethod classmethod property".split()
 )
 
@@ -96,11 +96,15 @@ class Rewriter(ast.NodeTransformer, ABC):
         return made
 
     def visit_AnnAssign(self, s: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
-        if s.value is None or not isinstance(s.target, ast.Subscript):
+        if isinstance(s.target, ast.Attribute):
             self.generic_visit(s)
             return s
-        plain = at_line_of(ast.Assign([s.target], s.value), s)
-        return self.visit_Assign(plain)
+        if s.value is None:  # makes a name local, unless it is another function's; a subscript is left alone
+            never: ast.stmt = ast.Pass()
+            if isinstance(s.target, ast.Name):
+                never = assign(s.target.id, ast.Constant(None))
+            return at_line_of(ast.If(ast.Constant(False), [at_line_of(never, s)], []), s)
+        return self.visit_Assign(at_line_of(ast.Assign([s.target], s.value), s))
 
     def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
         s.value = self.visit(s.value)

@@ -82,11 +82,13 @@ class Undefined:
     """
 
     __slots__ = ("name", "reason")
+    name: str
+    reason: str
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __init__(self, name: str, reason: str):
-        self.name: str = name
-        self.reason: str = reason
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "reason", reason)
 
     def error(self) -> UndefinedVariable:
         """The error for using it, with the user's line."""
@@ -115,11 +117,13 @@ class SetInLoop(Undefined):
     """
 
     __slots__ = ("value", "is_set")
+    value: Any
+    is_set: Tensor
 
     def __init__(self, name: str, reason: str, value: Any, is_set: Tensor):
         super().__init__(name, reason)
-        self.value: Any = value
-        self.is_set: Tensor = is_set
+        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "is_set", is_set)
 
     def last(self) -> Any:
         """The value, in a program that fails here if there is none."""
@@ -135,7 +139,8 @@ def _raising(self: Undefined, *args: Any, **kwargs: Any) -> Any:
     raise self.error()
 
 
-for _name in (*operators.OPERATORS, *operators.PROTOCOLS, "__call__", "__setitem__", "__contains__"):
+_CHANGING = ("__call__", "__setitem__", "__contains__", "__setattr__", "__delattr__")
+for _name in (*operators.OPERATORS, *operators.PROTOCOLS, *_CHANGING):
     if _name.startswith("__") and _name not in (
         "__repr__",
         "__copy__",
