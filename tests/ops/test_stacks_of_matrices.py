@@ -232,3 +232,11 @@ def test_small_matrices_are_done_in_lanes_and_large_ones_in_a_loop():
     factor = tf.function(lambda a: tf.linalg.cholesky(a))
     assert "cholesky_lanes(" in factor.loops(positive(5, 16, 16))
     assert "cholesky(" in factor.loops(positive(5, 17, 17))
+
+
+@pytest.mark.parametrize("f", [tf.linalg.inv, tf.linalg.cholesky, lambda p: tf.linalg.solve(p, p)])
+def test_which_matrix_failed(f):
+    p = positive(11, 3, 3)
+    p[7, :, 1] = p[7, 1] = 0
+    with pytest.raises(RuntimeError, match=r": number 7 of the stack\n  at .*test_stacks_of_matrices"):
+        f(p)

@@ -87,7 +87,8 @@ def function(
     A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of each
     Python int, bool or string. A Python float is an input, a number that takes the dtype of what it meets; where
     tracing needs the value of one, those of this function are part of its signatures too. Python side effects happen
-    while tracing only. Results are tensors.
+    while tracing only, and names of the module and attributes are read then: let what changes be an argument or a
+    Variable. Results are tensors.
 
     Tensors do not change, so ``x[i] = v`` gives the name ``x`` a changed tensor: after ``y = x; x[0] = 1.0``, ``y`` is
     what it was, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
@@ -109,12 +110,11 @@ def function(
     reduce_retracing : bool
         Let sizes that differ between calls become unknown sizes instead of tracing for each.
     memory : {"save", "recompute"}, int or str, optional
-        What the gradient of each loop traced in `f` may keep. "save" (the default): the variables of all
-        iterations. A number of bytes, or such as ``"50MB"``: so many bytes of them at a time and no more; the
-        others are computed again, as few as can be (binomial checkpointing). "recompute": few, about
-        ``sqrt(2 n)`` of `n` iterations where the number is known while tracing, else at most 64. Gradients are
-        the same. Second derivatives keep to it too, with tangents among the variables. See
-        :meth:`Function.memory_report`. Run eagerly, tapes keep every op.
+        What the gradient of each loop traced in `f` may keep. "save" (the default): the variables of all iterations.
+        A number of bytes, or such as ``"50MB"``: so many bytes of them at a time and no more; the others are computed
+        again, as few as can be (binomial checkpointing). "recompute": few, about ``sqrt(2 n)`` of `n` iterations where
+        the number is known while tracing, else at most 64. Gradients are the same. Second derivatives keep to it too,
+        with tangents among the variables. See :meth:`Function.memory_report`. Run eagerly, tapes keep every op.
     fastmath : bool, optional
         Whether to compile it under the setting ``fastmath`` (:class:`Settings`), which makes divisions cheaper and less
         exact; None (the default) takes the setting in force. What calls `f` while it is traced compiles the body with

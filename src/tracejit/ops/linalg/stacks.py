@@ -14,6 +14,7 @@ import numpy as np
 from ...core.autodiff.batching import Batch, by_rows
 from ...core.dim import Size, product, same
 from ...core.errors import require
+from ...core.failures import FailedComputation
 from ...core.op import OPS, ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor
@@ -77,13 +78,20 @@ def as_float(flag: Tensor) -> Tensor:
 
 
 def each(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """An eager kernel of stacks where all is finite, which takes matrices one by one where something is not."""
+    """An eager kernel of stacks where all is finite, which takes matrices one by one where something is not.
+
+    Also where one fails: the error says which.
+    """
 
     @wraps(kernel)
     def run(*arrays: np.ndarray, **attrs: Any) -> Any:
         lead = arrays[0].shape[:-2]
         if not lead or all(np.isfinite(x).all() for x in arrays):
-            return kernel(*arrays, **attrs)
+            try:
+                return kernel(*arrays, **attrs)
+            except FailedComputation:
+                if not lead:
+                    raise
         return _one_by_one(kernel, lead, arrays, attrs)
 
     return run
@@ -103,7 +111,12 @@ def one_by_one(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def _one_by_one(
     kernel: Callable[..., Any], lead: tuple[int, ...], arrays: Sequence[np.ndarray], attrs: dict[Any, Any]
 ) -> Any:
-    results = [kernel(*[x[place] for x in arrays], **attrs) for place in np.ndindex(*lead)]
+    results = []
+    for place in np.ndindex(*lead):
+        try:
+            results.append(kernel(*[x[place] for x in arrays], **attrs))
+        except FailedComputation as error:
+            raise FailedComputation(f"{error}: number {', '.join(map(str, place))} of the stack") from None
     if not results:  # a matrix of ones says which shapes and dtypes there would be
         results = [kernel(*[np.ones(x.shape[len(lead) :], x.dtype) for x in arrays], **attrs)]
     of_one = results[0]
