@@ -36,38 +36,21 @@ _DEFINITION = re.compile(
 #: Seconds that a fork waits, at the most.
 LONGEST = 10.0
 
-_inside: dict[int, int] = {}  # threads, and how deep they are
-
-
-class Unforked:
-    """A block that other threads' forks wait for: nobody would open in the child what is locked here.
-
-    That is so of Python's locks of modules that load, and of those inside of LLVM.
-    """
-
-    def __enter__(self) -> None:
-        thread = get_ident()
-        _inside[thread] = _inside.get(thread, 0) + 1
-
-    def __exit__(self, *error: object) -> None:
-        thread = get_ident()
-        _inside[thread] -= 1
-        if not _inside[thread]:
-            del _inside[thread]
-
-
-unforked = Unforked()
+#: Threads in blocks that other threads' forks wait for, once for each block: nobody would open in the child what is
+#: locked there. That is so of Python's locks of modules that load, and of those inside of LLVM. No interrupt comes
+#: between ``[_] = map(unforked.append, (get_ident(),))`` and the ``try`` whose ``finally`` removes the thread again.
+unforked: list[int] = []
 
 
 def _wait_before_fork() -> None:
     own, end = get_ident(), time.monotonic() + LONGEST
-    while _inside.keys() - {own} and time.monotonic() < end:
+    while {*unforked} - {own} and time.monotonic() < end:
         time.sleep(1e-3)
 
 
 def _forget_others() -> None:
-    for thread in _inside.keys() - {get_ident()}:
-        del _inside[thread]
+    own = get_ident()
+    unforked[:] = [thread for thread in unforked if thread == own]
 
 
 if hasattr(os, "register_at_fork"):
@@ -78,8 +61,12 @@ def loaded(name: str) -> ModuleType:
     """A module by its full name, loaded now if it was not."""
     if name in sys.modules:
         return importlib.import_module(name)
-    with unforked:
+    thread = get_ident()
+    [_] = map(unforked.append, (thread,))
+    try:
         return importlib.import_module(name)
+    finally:
+        unforked.remove(thread)
 
 
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

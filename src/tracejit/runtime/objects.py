@@ -122,7 +122,8 @@ def load(image: bytes) -> LoadedObject:
     parsed.require_complete()
     layout = code_and_data(parsed)
     code_bytes, data_bytes = layout.sizes
-    with _lock:
+    [_] = map(_lock.acquire, (True,))  # one step: no interrupt comes between it and what opens the lock again
+    try:
         arena = _arena_for(code_bytes, data_bytes)
         code = arena.code
         placed = layout.place((code, arena.data))  # may raise: nothing is taken yet
@@ -132,6 +133,8 @@ def load(image: bytes) -> LoadedObject:
         _seal(code, code_bytes)
         if os.environ.get("TRACEJIT_PERF_MAP", "0") not in ("", "0"):
             _name_for_perf(parsed, placed.addresses)
+    finally:
+        _lock.release()
     inside = {s.index for s in parsed.loaded() if s.flags & elf.SHF_EXECINSTR}
     functions = frozenset(s.name for s in parsed.symbols if s.is_global and s.section in inside)
     return LoadedObject(placed.globals(parsed), code_bytes + data_bytes, functions)

@@ -52,8 +52,12 @@ class Work:
         try:
             if not self.given_up:
                 _working.add(self)
-                with unforked:
+                thread = _thread.get_ident()
+                unforked.append(thread)
+                try:
                     self.made = self.work()
+                finally:
+                    unforked.remove(thread)
         except BaseException as error:
             self.error = error
         finally:

@@ -1,22 +1,38 @@
-"""Locks that are open in the child of a fork, where whoever held them does not exist."""
+"""Locks that are open in the child of a fork, where whoever held them does not exist, and after any interrupt."""
 
 from __future__ import annotations
 
 import os
-import threading
+import sys
 import weakref
+from _thread import RLock
 from typing import Any
+
+
+class _Entered(RLock):  # type: ignore[misc]  # it may be one, and has to: C code is to leave the block
+    """A lock for ``with`` that is released whenever it was taken.
+
+    CPython 3.14 answers signals between a lock that C code has taken and the block that would release it. In between
+    the instructions that run here it does not, and what leaves the block is still C code.
+    """
+
+    def __enter__(self) -> bool:  # type: ignore[override]
+        [got] = map(self.acquire, (True,))
+        return got
+
+
+_Lock: Any = _Entered if sys.version_info >= (3, 14) else RLock
 
 #: References without callbacks, as a WeakSet has: an interrupt that arrives in a callback is lost.
 _locks: list[weakref.ref[Any]] = []
-_changing: Any = threading.Lock()
+_changing: Any = _Lock()
 _few = 64
 
 
 def fork_safe() -> Any:
     """A new lock, reentrant, which nobody holds in a child process."""
     global _few
-    lock = threading.RLock()
+    lock = _Lock()
     with _changing:
         _locks.append(weakref.ref(lock))
         if len(_locks) > _few:

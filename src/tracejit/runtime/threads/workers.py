@@ -151,15 +151,7 @@ def _join(thread: threading.Thread) -> None:
 
 
 _pool: Workers | None = None
-_lock = threading.Lock()
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it when the child was made
+_lock = fork_safe()
 
 
 def pool(code: Callable[[], bytes]) -> Workers:
