@@ -101,7 +101,6 @@ np.piecewise(I, [I > 2], [lambda v: v + 1, lambda v: v - 1])
 @F,V np.pad(X, 2, mode="median")
 @F,I np.pad(X, 2, mode="linear_ramp", end_values=(1, -4))
 np.pad(V, 0, mode="empty")
-np.cross([[1, 2], [3, 4]], [[5, 6, 7], [1, 1, 1]])
 np.cross(M[0, :, :3], M[1, :, :3], axisa=0, axisc=0)
 np.cross(F[0], V, axis=0)
 """
@@ -127,6 +126,15 @@ np.sort_complex(np.roots([2.0, -3.0, 1.0, 0.0]))
 )
 def test_an_expression_has_the_value_it_has_in_numpy(expression, mode):
     require_numpys_value(expression, mode)
+
+
+@MODES
+def test_vectors_of_two_numbers_have_a_cross_product(mode):
+    """As in NumPy before 2.5."""
+    found = mode(tnp.cross)(np.array([[1, 2], [3, 4]]), np.array([[5, 6, 7], [1, 1, 1]]))
+    wanted = np.cross([[1, 2, 0], [3, 4, 0]], [[5, 6, 7], [1, 1, 1]])
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize(
