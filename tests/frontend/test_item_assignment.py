@@ -13,7 +13,8 @@ import pytest
 
 import tracejit as tf
 import tracejit.numpy as tnp
-from tracejit.ops.tensor import holders
+from tracejit.core.errors import GradientError
+from tracejit.ops.tensor import holders, writing
 
 pytestmark = pytest.mark.skipif(
     not holders.KNOWN, reason="an interpreter that does not count what names hold"
@@ -313,6 +314,23 @@ def test_what_nothing_holds_is_refused():
     x = tnp.zeros((2, 2))
     with pytest.raises(TypeError, match=r"would be lost(.|\n)*x\[i, j\] = value"):
         x[0][1] = 1.0
+
+
+def test_nothing_is_written_where_nobody_can_tell_who_holds_it(monkeypatch):
+    monkeypatch.setattr(writing, "KNOWN", False)
+    monkeypatch.setattr(holders, "KNOWN", False)
+    x = tnp.zeros(2)
+    with pytest.raises(TypeError, match=r"a tensor does not change here(.|\n)*x\.at\[index\]\.set"):
+        x[0] = 1.0
+
+    def fills(w):
+        z = np.zeros(2)
+        z[0] = w
+        return z.sum()
+
+    with pytest.raises(GradientError):
+        tf.grad(fills)(1.0)
+    assert float(tf.function(tf.grad(fills))(1.0)) == 1.0
 
 
 def test_what_does_not_fit_changes_nothing():
