@@ -28,6 +28,7 @@ from .source.expressions import asks, is_literal
 from .source.origins import LIBRARIES
 from .source.rewriting import eagerly_rewritten
 from .source.syntax import Definition, MissingSource, Unsupported, definition
+from .source.walking import below, with_places
 
 if TYPE_CHECKING:
     from .source import transform
@@ -255,7 +256,6 @@ _FLOW = (
     ast.BoolOp,
     ast.IfExp,
     ast.Assert,
-    ast.Not,
     ast.ListComp,
     ast.Try,
     ast.AugAssign,
@@ -268,13 +268,15 @@ def _is_flow(node: ast.AST, modules: Collection[str]) -> bool:
         return asks(node)
     if isinstance(node, ast.Attribute):
         return not (isinstance(node.value, ast.Name) and node.value.id in modules)
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
     return isinstance(node, _FLOW)
 
 
 def _needed(node: Definition, names: dict[str, Any], eager: bool, modules: Collection[str]) -> bool:
     """Is a part assigned, anything called but functions of this package and NumPy, or flow to be converted?"""
     body = node.body if isinstance(node.body, list) else [node.body]
-    for n in (n for part in body for n in ast.walk(part)):
+    for n in below(*body):
         if isinstance(n, (ast.FunctionDef, ast.Lambda)):
             return True
         if not eager and _is_flow(n, modules):
@@ -333,7 +335,7 @@ def _compiled(node: Definition, f: FunctionType, eager: bool) -> Conversion:
     factory = ast.FunctionDef(
         _FACTORY, ast.arguments([], free, None, [], [], None, []), [*own, inner], [], None, None
     )
-    module = ast.fix_missing_locations(ast.copy_location(factory, node))
+    module = with_places(ast.copy_location(factory, node))
     made = compile(ast.Module([module], []), f.__code__.co_filename, "exec", dont_inherit=True)
     code = _find(made, f.__code__.co_name)
     code = code.replace(co_qualname=f.__code__.co_qualname)

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+from .walking import below, children, fields_of
+
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -64,8 +66,15 @@ class Effects(ast.NodeVisitor):
                 effects.visit(part)
         return effects
 
+    def generic_visit(self, node: ast.AST) -> None:
+        for child in children(node):
+            self.visit(child)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """It reads nothing, and `ast` looks for methods of older versions."""
+
     def visit_Name(self, node: ast.Name) -> None:
-        if any(node.id in names for names in self.hidden):
+        if self.hidden and any(node.id in names for names in self.hidden):
             return
         if isinstance(node.ctx, ast.Load):
             self.reads.add(node.id)
@@ -130,8 +139,8 @@ class Effects(ast.NodeVisitor):
     # ---- nested scopes ----------------------------------------------------------------------------------
 
     def _scope(self, node: ast.AST) -> None:
-        inner = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        for part in ast.walk(node):
+        inner = {n.id for n in below(node) if isinstance(n, ast.Name)}
+        for part in below(node):
             if isinstance(part, (ast.Nonlocal, ast.Global)):
                 inner.update(part.names)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -148,14 +157,14 @@ class Effects(ast.NodeVisitor):
         targets = {
             n.id
             for g in node.generators  # type: ignore[attr-defined]
-            for n in ast.walk(g.target)
+            for n in below(g.target)
             if isinstance(n, ast.Name)
         }
         self.hidden.append(targets)
         self.generic_visit(node)
         self.hidden.pop()
         if isinstance(node, ast.GeneratorExp):
-            self.captured |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - targets
+            self.captured |= {n.id for n in below(node) if isinstance(n, ast.Name)} - targets
 
     visit_ListComp = _comprehension
     visit_SetComp = _comprehension
@@ -195,8 +204,8 @@ def own_nodes(*roots: ast.AST) -> Iterable[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, SCOPES) or node in roots:
-            stack.extend(ast.iter_child_nodes(node))
+        if fields_of(node) and (not isinstance(node, SCOPES) or node in roots):
+            stack += children(node)
 
 
 def always_python(test: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Collection
 from .effects import always_python, own_nodes
 from .rewriting import OPERATORS, Rewriter, index_value, operator
 from .syntax import at_line_of, load, no_arguments, thunk
+from .walking import below
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -139,8 +140,8 @@ def _of_item(target: ast.expr, value: ast.expr) -> ast.expr:
 
 def is_literal(index: ast.expr) -> bool:
     """Is an index of literals alone, which needs no look at its value?"""
-    plain = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
-    return all(isinstance(n, plain) for n in ast.walk(index))
+    plain = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp)
+    return all(isinstance(n, plain) for n in below(index))
 
 
 def asks(node: ast.Compare) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import field
 from ....core.dataclass import dataclass
 from .effects import SCOPES, always_python, own_nodes
 from .syntax import Unsupported, any_of, assign, at_line_of, load, negated
+from .walking import children
 
 VALUE, DONE = "_ag_value", "_ag_done"
 
@@ -201,4 +202,4 @@ def _outside_loops(s: ast.AST) -> list[ast.AST]:
         return [n for part in s.orelse for n in _outside_loops(part)]
     if isinstance(s, SCOPES):
         return []
-    return [s, *(n for child in ast.iter_child_nodes(s) for n in _outside_loops(child))]
+    return [s, *(n for child in children(s) for n in _outside_loops(child))]

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from .effects import Effects
+from .walking import below
 
 Names = frozenset[str]
 
@@ -114,8 +115,5 @@ def _overwritten(s: ast.stmt) -> set[str]:
     elif isinstance(s, (ast.FunctionDef, ast.ClassDef)):
         return {s.name}
     return {
-        n.id
-        for t in targets
-        for n in ast.walk(t)
-        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+        n.id for t in targets for n in below(t) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
     }

@@ -15,6 +15,7 @@ from typing import Any
 from .effects import Effects, own_nodes
 from .sharing import shared_names
 from .syntax import Definition, assign, at_line_of, load, parameters, store
+from .walking import fields_of
 
 #: Builtins that are the same for tensors, or that look at the frame they are called from.
 PLAIN_BUILTINS = frozenset(
@@ -65,6 +66,34 @@ class Rewriter(ast.NodeTransformer, ABC):
         """A private name of a class as its code has it."""
         private = name.startswith("__") and not name.endswith("__") and self.class_name is not None
         return f"_{str(self.class_name).lstrip('_')}{name}" if private else name
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """As `ast` has it, without contexts and operators: nodes are replaced by what visiting them gives."""
+        for name in fields_of(node):
+            old = getattr(node, name, None)
+            if old.__class__ is list:
+                old[:] = self._visited(old)
+            elif isinstance(old, ast.AST):
+                new = self.visit(old)
+                if new is None:
+                    delattr(node, name)
+                else:
+                    setattr(node, name, new)
+        return node
+
+    def _visited(self, items: list[Any]) -> list[Any]:
+        out: list[Any] = []
+        for item in items:
+            made = self.visit(item) if isinstance(item, ast.AST) else item
+            if made.__class__ is list:
+                out += made
+            elif made is not None or item is None:
+                out.append(made)
+        return out
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """It stays, and `ast` looks for methods of older versions."""
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         f = node.func

@@ -9,18 +9,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .walking import below
+
 _VIEWS = frozenset("reshape ravel transpose swapaxes squeeze view diagonal".split())
 _OF_ITEMS = frozenset(("enumerate", "zip", "reversed", "iter"))
 
 
 def shared_names(node: ast.AST) -> frozenset[str]:
     """The names in a function of what may be written to by parts, or changed in place while another name knows it."""
-    added = {
-        n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
-    }
-    filled = added | set(_filled(node))
-    shared = {name for name in _kept_in_lists(node) if name in added}
-    pairs = [(one, other, whole) for one, other, whole in _pairs(node) if one != other]
+    nodes = below(node)
+    added = {n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    filled = added | set(_filled(nodes))
+    if not filled:
+        return frozenset()
+    shared = {name for name in _kept_in_lists(nodes) if name in added}
+    pairs = [(one, other, whole) for one, other, whole in _pairs(nodes) if one != other]
     for one, other, whole in pairs:
         if (whole and not added.isdisjoint((one, other))) or (not whole and one in filled):
             shared |= {one, other}
@@ -30,16 +33,16 @@ def shared_names(node: ast.AST) -> frozenset[str]:
     return frozenset(shared)
 
 
-def _filled(node: ast.AST) -> Iterator[str]:
-    for n in ast.walk(node):
+def _filled(nodes: list[ast.AST]) -> Iterator[str]:
+    for n in nodes:
         if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store):
             root = _root(n)
             if root is not None:
                 yield root
 
 
-def _kept_in_lists(node: ast.AST) -> Iterator[str]:
-    for n in ast.walk(node):
+def _kept_in_lists(nodes: list[ast.AST]) -> Iterator[str]:
+    for n in nodes:
         if (
             isinstance(n, ast.Call)
             and isinstance(n.func, ast.Attribute)
@@ -48,9 +51,9 @@ def _kept_in_lists(node: ast.AST) -> Iterator[str]:
             yield from (a.id for a in n.args if isinstance(a, ast.Name))
 
 
-def _pairs(node: ast.AST) -> Iterator[tuple[str, str, bool]]:
+def _pairs(nodes: list[ast.AST]) -> Iterator[tuple[str, str, bool]]:
     """Each name that is assigned, what it may be a part of, and whether it is the whole."""
-    for n in ast.walk(node):
+    for n in nodes:
         if isinstance(n, ast.Assign):
             for target in n.targets:
                 yield from _matched(target, n.value)
@@ -65,7 +68,7 @@ def _pairs(node: ast.AST) -> Iterator[tuple[str, str, bool]]:
                 and n.iter.func.id in _OF_ITEMS
             )
             roots = map(_root, n.iter.args if isinstance(n.iter, ast.Call) and named else [n.iter])
-            targets = [t.id for t in ast.walk(n.target) if isinstance(t, ast.Name)]
+            targets = [t.id for t in below(n.target) if isinstance(t, ast.Name)]
             yield from ((a, b, False) for b in roots if b is not None for a in targets)
 
 

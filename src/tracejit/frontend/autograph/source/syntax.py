@@ -18,6 +18,7 @@ from types import CodeType, FunctionType
 from typing import TypeVar
 
 from .texts import lines_of
+from .walking import below, moved_down
 
 Definition = ast.FunctionDef | ast.Lambda
 
@@ -56,7 +57,7 @@ def _def(code: CodeType, lines: list[str]) -> ast.FunctionDef | None:
     tree = _block(lines[first - 1 :], "if 1:\n" if indented else "")  # the columns stay as they are
     if tree is None:
         return None
-    ast.increment_lineno(tree, first - 2 if indented else first - 1)
+    moved_down(tree, first - 2 if indented else first - 1)
     body = tree.body[0].body if indented else tree.body  # type: ignore[attr-defined]
     node = body[0] if body else None
     return node if isinstance(node, ast.FunctionDef) and node.name == code.co_name else None
@@ -192,8 +193,8 @@ def texts(names: list[str]) -> ast.Tuple:
 def at_line_of(node: N, model: ast.AST) -> N:
     """Give every new node below the line and columns of `model`; those that have theirs keep them."""
     position = {k: getattr(model, k) for k in ("lineno", "col_offset", "end_lineno", "end_col_offset")}
-    for child in ast.walk(node):
-        if "lineno" in child._attributes and getattr(child, "lineno", None) is None:
+    for child in below(node):
+        if child._attributes and getattr(child, "lineno", None) is None:
             for key, value in position.items():
                 setattr(child, key, value)
     return node
