@@ -25,6 +25,7 @@ _FACES = frozenset(
     "strings test train".split()
 )
 _HOMES = {
+    "_names.tracing": "types",
     "aot.exporting": "export",
     "aot.loading": "load",
     "arrays.cutting": "ensure_shape gather is_tensor meshgrid one_hot pad repeat reverse roll split tile "

@@ -329,3 +329,58 @@ class TestSizesLeftOpen:
         assert value(made(tf.ones([4]))) == [2.0] * 4
         with pytest.raises(ValueError, match="traced for other sizes"):
             made(tf.ones([2]))
+
+
+def test_a_trace_as_programs_for_other_libraries_look_at_it():
+    v = tf.Variable(2.0)
+    made = tf.function(lambda a, k=2: tf.sin(a) * v + k).get_concrete_function(tf.TensorSpec([None]))
+    spec = "TensorSpec(shape=(None,), dtype=tf.float32, name=None)"
+    assert str(made.function_type) == f"(a: {spec}, k: Literal[2]) -> {spec}"
+    assert made.inference_fn(tf.zeros([1])).numpy().tolist() == [2.0]
+    listed = made.graph.as_graph_def()
+    assert [(n.name, n.op, n.input) for n in listed.node][:3] == [
+        ("input", "Placeholder", []),
+        ("input_1", "Placeholder", []),
+        ("sin", "sin", ["input"]),
+    ]
+    assert listed.node[-1].op == "add" and str(listed) == str(made.graph)
+    assert isinstance(made, tf.types.experimental.ConcreteFunction)
+
+
+class Kind(tf.types.experimental.TraceType):
+    """Arguments of one class share a trace."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def is_subtype_of(self, other):
+        return self == other
+
+    def most_specific_common_supertype(self, others):
+        return self if all(self == other for other in others) else None
+
+    def placeholder_value(self, placeholder_context=None):
+        return self.x
+
+    def __eq__(self, other):
+        return isinstance(other, Kind) and type(self.x) is type(other.x)
+
+    def __hash__(self):
+        return hash(type(self.x))
+
+
+def test_objects_say_which_of_them_one_trace_serves():
+    class Fruit:
+        def __tf_tracing_type__(self, context):
+            return Kind(self)
+
+    class Apple(Fruit):
+        weight = 2.0
+
+    class Mango(Fruit):
+        weight = 3.0
+
+    f = tf.function(lambda fruits, x: x * fruits[0].weight)
+    assert isinstance(Apple(), tf.types.experimental.SupportsTracingProtocol)
+    found = [float(f([kind()], tf.constant(x))) for x in (1.0, 2.0) for kind in (Apple, Mango)]
+    assert found == [2.0, 3.0, 4.0, 6.0] and f.experimental_get_tracing_count() == 2

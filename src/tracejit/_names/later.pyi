@@ -35,6 +35,7 @@ import tracejit.scipy as scipy
 import tracejit.strings as strings
 import tracejit.test as test
 import tracejit.train as train
+from tracejit._names.tracing import types as types
 from tracejit.aot.exporting import export as export
 from tracejit.aot.loading import load as load
 from tracejit.arrays.cutting import ensure_shape as ensure_shape
@@ -309,6 +310,7 @@ __all__ = [
     "tile",
     "train",
     "tuple",
+    "types",
     "unique",
     "unique_with_counts",
     "unravel_index",

@@ -41,7 +41,6 @@ _INSTEAD = {
     "bfloat16": "bfloat16 is not there, for NumPy has no such numbers: float16 takes the same room, float32 computes",
     "version": "the version is tracejit.__version__",
     "signal": "Fourier transforms are in tracejit.numpy.fft, convolutions in tracejit.scipy.signal",
-    "types": "tracing types are out of scope: functions are traced by the shapes, dtypes and objects that they get",
     "sets": _SPARSE,
     **dict.fromkeys(("profiler", "sysconfig"), "use tracejit.profile, or what Python has for profiling"),
     "TypeSpec": "specs are tracejit.TensorSpec",

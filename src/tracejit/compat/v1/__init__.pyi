@@ -254,6 +254,7 @@ from tracejit import transpose as transpose
 from tracejit import truncatediv as truncatediv
 from tracejit import truncatemod as truncatemod
 from tracejit import tuple as tuple
+from tracejit import types as types
 from tracejit import uint16 as uint16
 from tracejit import uint32 as uint32
 from tracejit import uint64 as uint64

@@ -18,6 +18,7 @@ from ..errors import Location, TracejitError
 from ..op import Op, ops
 from ..seams import graph_text, html
 from ..spec import TensorSpec
+from .listing import GraphListing
 
 
 class InvalidGraph(TracejitError):
@@ -155,6 +156,18 @@ class Graph:
         outputs = self.add(node.op, inputs, node.attrs, tuple([v.spec for v in node.outputs]), node.location)
         env.update(zip(node.outputs, outputs, strict=True))
         return outputs
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphListing:
+        """Its nodes with names, a `GraphListing`; `from_version` and `add_shapes` are accepted, and change nothing.
+
+        Examples
+        --------
+        >>> import tracejit as tf
+        >>> f = tf.function(lambda x: tf.sin(x) + x)
+        >>> [(node.name, node.input) for node in f.graph(1.0).as_graph_def().node]
+        [('input', []), ('sin', ['input']), ('add', ['sin', 'input'])]
+        """
+        return GraphListing(self)
 
     def __str__(self) -> str:
         return graph_text(self)

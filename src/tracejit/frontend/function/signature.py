@@ -20,6 +20,7 @@ from ...core.spec import TensorSpec, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ..autograph.values.weak import Weak as Number
+from ..recording.tracing_types import OfType
 from ..state.variable import Variable
 from ..structure import Structure, flatten, leaves_like, text, unflatten
 
@@ -83,6 +84,8 @@ def value_key(x: Any) -> Hashable:
         return (float, x.hex())
     if kind is complex:
         return (complex, x.real.hex(), x.imag.hex())
+    if hasattr(kind, "__tf_tracing_type__"):
+        return OfType(x)
     if kind.__eq__ is object.__eq__ or isinstance(x, Variable):
         try:
             return Weak(x)
@@ -108,6 +111,8 @@ def value_of(key: Any) -> Any:
     """What a :func:`value_key` was made of; None for an object that no longer exists."""
     if isinstance(key, Weak):
         return key.ref()
+    if isinstance(key, OfType):
+        return key.value
     kind, *parts = key
     if kind is float:
         return float.fromhex(parts[0])
@@ -207,6 +212,9 @@ class Call:
     def rebuilt(self, tensors: Sequence[Tensor]) -> list[Any]:
         """The leaves with the inputs replaced."""
         leaves = list(self.leaves)
+        for i, key in self.values:
+            if key.__class__ is OfType:
+                leaves[i] = key.value
         for (position, _), tensor in zip(self.arrays, tensors, strict=True):
             leaves[position] = Number(tensor) if position in self.floats else tensor
         return leaves

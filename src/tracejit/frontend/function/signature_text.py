@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from ...core.spec import TensorSpec, dtype_name
@@ -25,6 +26,25 @@ def signature_text(trace: ConcreteTrace) -> str:
         for x in trace.captured_inputs
     ]
     return "\n".join(lines + (captures or ["  None"]))
+
+
+class _Type:
+    """A type by its text, as signatures show it."""
+
+    def __init__(self, x: Any):
+        self.text = type_text(x)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def function_type(trace: ConcreteTrace) -> inspect.Signature:
+    """The parameters and the result, each with its type in place of an annotation."""
+    parameters = [
+        inspect.Parameter(name.replace(" ", "_"), getattr(inspect.Parameter, kind), annotation=_Type(x))
+        for name, kind, x in _parameters(trace)
+    ]
+    return inspect.Signature(parameters, return_annotation=_Type(trace.structured_outputs))
 
 
 def _parameters(trace: ConcreteTrace) -> list[tuple[str, str, Any]]:

@@ -34,7 +34,7 @@ from ..structure import LEAF, Structure, kind_of, unflatten
 from .binding import bound_arrays
 from .compile_warnings import warn_if_slow
 from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_entry
-from .signature_text import outline, signature_text
+from .signature_text import function_type, outline, signature_text
 
 
 def converted(y: Any, f: Any = None) -> Tensor:
@@ -388,6 +388,16 @@ class Specialization:
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """The parameters, the result and what is used from outside, on lines of their own."""
         return signature_text(self) if verbose else f"{self.name}{outline(self)}"
+
+    @property
+    def function_type(self) -> inspect.Signature:
+        """Parameters and result, each with its type."""
+        return function_type(self)
+
+    @property
+    def inference_fn(self) -> Specialization:
+        """What runs it: itself."""
+        return self
 
     def __str__(self) -> str:
         return f"ConcreteFunction {signature_text(self)}"
