@@ -80,3 +80,71 @@ def test_what_is_refused():
         K.Model(x, tf.ones((2, 2)))
     with pytest.raises(NotImplementedError):
         K.Model()(tf.ones((2, 2)))
+
+
+def two_outputs(**trained):
+    a, b = tf.keras.Input(shape=(2,), name="z"), tf.keras.Input(shape=(1,), name="a")
+    joined = L.Concatenate()([a, b])
+    make = {"kernel_initializer": "ones", "use_bias": False}
+    heads = tf.layers.Dense(1, name="score", **make)(joined), tf.layers.Dense(1, name="size", **make)(a)
+    model = tf.keras.Model([a, b], list(heads))
+    model.compile(tf.optimizers.SGD(0.01), **trained)
+    return model
+
+
+Z, A = np.float32([[1, 2], [3, 4], [5, 6]]), np.float32([[1], [1], [2]])
+SCORE, SIZE = np.float32([[3], [9], [10]]), np.float32([[1], [7], [11]])
+
+
+def test_each_output_has_its_loss_weight_and_metrics():
+    model = two_outputs(
+        loss={"score": "mse", "size": "mae"},
+        loss_weights={"score": 0.5, "size": 2.0},
+        metrics={"size": ["mse"], "score": [tf.metrics.MeanAbsoluteError()]},
+    )
+    expected = {  # predictions are 4, 8, 13 and 3, 7, 11
+        "loss": 0.5 * 11.0 / 3.0 + 2.0 * 2.0 / 3.0,
+        "score_loss": 11.0 / 3.0,
+        "size_loss": 2.0 / 3.0,
+        "score_mean_absolute_error": 5.0 / 3.0,
+        "size_mse": 4.0 / 3.0,
+    }
+    x, y = {"a": A, "z": Z}, {"size": SIZE, "score": SCORE}
+    found = model.evaluate(x, y, batch_size=2, verbose=0, return_dict=True)
+    assert sorted(found) == sorted(expected) and all(abs(found[k] - expected[k]) < 1e-5 for k in expected)
+    in_order = model.evaluate([Z, A], [SCORE, SIZE], verbose=0)
+    assert np.allclose(in_order, list(expected.values()))
+    batches = tf.data.Dataset.from_tensor_slices((x, y)).batch(3)
+    history = model.fit(batches, validation_data=(x, y), verbose=0).history
+    assert list(history) == [*sorted(expected), *(f"val_{name}" for name in sorted(expected))]
+    assert abs(history["loss"][0] - expected["loss"]) < 1e-5 and history["val_loss"][0] < expected["loss"]
+
+
+def test_the_losses_of_outputs_as_lists_weighted_or_left_out():
+    weights = [np.float32([1, 0, 0]), np.float32([0, 0, 1])]
+    model = two_outputs(loss=["mse", "mse"], metrics=[None, ["mae"]])
+    assert np.allclose(
+        model.evaluate([Z, A], [SCORE, SIZE], sample_weight=weights, verbose=0)[:3], [1 / 3, 1 / 3, 0]
+    )
+    assert abs(two_outputs(loss="mse").evaluate([Z, A], [SCORE, SIZE], verbose=0)[0] - 5.0) < 1e-5
+    one = two_outputs(loss=[None, "mse"])
+    with pytest.warns(UserWarning, match="no gradient for"):
+        assert list(one.fit([Z, A], [SCORE, SIZE], verbose=0).history) == ["loss"]
+    for trained, words in (
+        ({"loss": {"size": "mse"}}, r"loss is for the outputs \['score', 'size'\], got one for \['size'\]"),
+        ({"loss": "mse", "metrics": ["mae"]}, "metrics is a list or dict with one for each of the outputs"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            two_outputs(**trained).fit([Z, A], [SCORE, SIZE], verbose=0)
+    with pytest.raises(ValueError, match=r"inputs of the network are \['z', 'a'\], got \['a'\]"):
+        two_outputs()({"a": A})
+
+
+def test_saved_networks_keep_the_losses_of_their_outputs(tmp_path):
+    model = two_outputs(
+        loss={"score": "mse", "size": "mae"}, loss_weights=[1.0, 3.0], metrics={"size": ["mse"]}
+    )
+    before = model.evaluate([Z, A], [SCORE, SIZE], verbose=0)
+    model.save(tmp_path / "two.keras")
+    loaded = tf.keras.models.load_model(tmp_path / "two.keras")
+    assert loaded.evaluate([Z, A], [SCORE, SIZE], verbose=0) == before

@@ -250,8 +250,8 @@ def test_errors_of_training():
     model.compile("sgd")
     with pytest.raises(ValueError, match="there is no loss"):
         model.fit(X, Y, verbose=0)
-    with pytest.raises(TypeError, match="loss_weights"):
-        model.compile("sgd", "mse", loss_weights=[2.0])
+    with pytest.raises(TypeError, match="loss_scale"):
+        model.compile("sgd", "mse", loss_scale=[2.0])
 
 
 def test_several_inputs_and_lists_of_numbers():

@@ -51,6 +51,28 @@ def mask_of(x: Any) -> Any:
     return None if known is None else known[1]
 
 
+class OfSteps:
+    """A loss of which those steps count that the mask of the predictions leaves, each the more."""
+
+    def __init__(self, loss: Callable[..., Any]):
+        self.loss = loss
+
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None) -> Any:
+        """The loss of labels and predictions; `weight` is that of examples."""
+        return self.loss(y_true, y_pred, _weights_of_steps(weight, mask_of(y_pred)))
+
+
+def _weights_of_steps(weight: Any, mask: Any) -> Any:
+    """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
+    if mask is None:
+        return weight
+    counts: Any = tf.cast(mask, dtype=float)
+    counts = counts * (tf.cast(tf.size(mask), dtype=float) / tf.maximum(tf.reduce_sum(counts), 1e-7))
+    if weight is None:
+        return counts
+    return counts * tf.reshape(weight, shape=(*weight.shape, *([1] * (len(mask.shape) - len(weight.shape)))))
+
+
 def give_mask(x: Any, mask: Any) -> None:
     """Say which steps of `x` count: those where `mask`, ``(batch, steps)`` of bools, is True."""
     if isinstance(x, tf.Tensor):

@@ -20,14 +20,15 @@ from ..data.dataset import Dataset
 from ..errors import at_user_line
 from ..inspect.progress import counted, level_of
 from ..losses import classes as losses
-from ..losses.loss import Loss
+from ..losses.loss import as_loss
 from ..metrics import find_metric as metrics
 from ..metrics.means import Mean
 from ..metrics.metric import Metric
 from ..models import feeding
 from ..models.feeding import unpack
+from ..models.several_outputs import OutputLosses, Outputs, is_nest, metrics_of, names_in
 from ..optimizers.find_optimizer import get as optimizer_of
-from .layer import mask_of
+from .layer import OfSteps
 
 
 class Trainer:
@@ -41,6 +42,8 @@ class Trainer:
     _compiled_metrics: tuple[list[Metric], list[Metric]] | None = None
     _loss_tracker: Mean | None = None
     _run_eagerly = False
+    _network: Any = None
+    _outputs: Outputs
     trainable_variables: list[Any]
     losses: list[Any]
     built: bool
@@ -56,6 +59,7 @@ class Trainer:
         steps_per_execution: int = 1,
         jit_compile: Any = "auto",
         auto_scale_loss: bool = True,
+        loss_weights: Any = None,
     ) -> None:
         """Say how the network is trained.
 
@@ -63,16 +67,20 @@ class Trainer:
         ----------
         optimizer : Optimizer or str
         loss : Loss, function of labels and predictions, or str
+            Where there are several outputs a list or dict of them, with one or None for each, or one for all.
         metrics : sequence of Metric, functions or str, optional
-            Every example counts once. ``"accuracy"`` means the one that fits labels and predictions.
+            Every example counts once. ``"accuracy"`` means the one that fits labels and predictions. Where there are
+            several outputs a list or dict with those of each.
         weighted_metrics : sequence of Metric, functions or str, optional
             Examples count by their weights.
         run_eagerly : bool
             Do not compile the steps.
         steps_per_execution, jit_compile, auto_scale_loss
             Accepted for programs written for other libraries, and ignored: they change no result.
+        loss_weights : sequence or dict of float, optional
+            What the loss of each output is multiplied by before they are added up.
         """
-        self.optimizer, self.loss = optimizer_of(optimizer), losses.get(loss)
+        self.optimizer, self.loss = optimizer_of(optimizer), self._loss_of(loss, loss_weights)
         self._named_metrics, self._compiled_metrics = (_several(metrics), _several(weighted_metrics)), None
         self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
         self._steps: dict[Any, Callable[[Any], Any]] = {}
@@ -81,7 +89,20 @@ class Trainer:
         """The arguments of :meth:`compile` that say how it is trained now."""
         plain, weighted = self._named_metrics
         chosen = {"metrics": plain, "weighted_metrics": weighted, "run_eagerly": self._run_eagerly}
-        return {"optimizer": self.optimizer, "loss": self.loss, **chosen}
+        if isinstance(self.loss, OutputLosses):
+            chosen |= {"loss": self.loss.given, "loss_weights": self.loss.weights}
+        return {"optimizer": self.optimizer, "loss": self.loss} | chosen
+
+    def _loss_of(self, loss: Any, weights: Any) -> Any:
+        """What is called with labels, predictions and weights."""
+        names = names_in(self._network)
+        self._outputs = Outputs(names)
+        if weights is None and names is None and not is_nest(loss):
+            return losses.get(loss)
+
+        if loss is None:
+            return None
+        return OutputLosses(loss, weights, self._outputs, lambda given: OfSteps(as_loss(losses.get(given))))
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the compiled steps, which are made again."""
@@ -92,6 +113,8 @@ class Trainer:
     def metrics(self) -> list[Metric]:
         """The mean of the loss, and the metrics that were asked for."""
         tracked = [] if self._loss_tracker is None else [self._loss_tracker]
+        if isinstance(self.loss, OutputLosses):
+            tracked += self.loss.trackers.values()
         plain, weighted = self._compiled_metrics or ((), ())
         return [*tracked, *plain, *weighted]
 
@@ -112,8 +135,8 @@ class Trainer:
                 raise ValueError(
                     f"the loss is of labels and predictions, and there are no labels{at_user_line()}"
                 )
-            loss = self.loss if isinstance(self.loss, Loss) else _Averaged(self.loss)
-            parts.insert(0, loss(y, y_pred, _weights_of_steps(sample_weight, mask_of(y_pred))))
+            loss = self.loss if isinstance(self.loss, OutputLosses) else OfSteps(as_loss(self.loss))
+            parts.insert(0, loss(y, y_pred, sample_weight))
         if not parts:
             raise ValueError(
                 f"there is no loss: say which to compile(), or add_loss in a layer{at_user_line()}"
@@ -412,23 +435,19 @@ class Trainer:
     def _compile_metrics(self, x: Any, y: Any) -> None:
         """Make the metrics that names mean for data like this."""
         plain, weighted = self._named_metrics
-        y_pred = self(x, training=False) if plain or weighted else None
+        several = isinstance(self.loss, OutputLosses)
+        y_pred = self(x, training=False) if plain or weighted or several else None
+        if several:
+            self.loss.build(y_pred)
 
-        def made(m: Any) -> Metric:
+        def made(m: Any, y: Any = y, y_pred: Any = y_pred) -> Metric:
             return metrics.accuracy_for(m, y, y_pred) if m in ("accuracy", "acc") else metrics.get(m)
 
-        self._compiled_metrics = [made(m) for m in plain], [made(m) for m in weighted]
-
-
-class _Averaged(Loss):
-    """A loss given as a function."""
-
-    def __init__(self, function: Callable[..., Any]):
-        super().__init__()
-        self.function = function
-
-    def call(self, y_true: Any, y_pred: Any) -> Any:
-        return self.function(y_true, y_pred)
+        if is_nest(y_pred):
+            both = [metrics_of(given, y, y_pred, self._outputs, made) for given in (plain, weighted)]
+            self._compiled_metrics = both[0], both[1]
+        else:
+            self._compiled_metrics = [made(m) for m in plain], [made(m) for m in weighted]
 
 
 class _Report:
@@ -455,25 +474,22 @@ class _Report:
             print(line_of(self.count, time.perf_counter() - self.started, logs), file=sys.stdout)
 
 
-def _several(given: Any) -> list[Any]:
-    """A sequence of metrics; one alone is meant as one."""
-    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
+def _several(given: Any) -> Any:
+    """A sequence of metrics, or a dict of those of each output; one alone is meant as one."""
+    return (
+        given
+        if isinstance(given, dict)
+        else list(given)
+        if isinstance(given, (list, tuple))
+        else []
+        if given is None
+        else [given]
+    )
 
 
 def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
     for _, batch in zip(range(count), data, strict=False):
         yield batch
-
-
-def _weights_of_steps(weight: Any, mask: Any) -> Any:
-    """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
-    if mask is None:
-        return weight
-    counts: Any = tf.cast(mask, dtype=float)
-    counts = counts * (tf.cast(tf.size(mask), dtype=float) / tf.maximum(tf.reduce_sum(counts), 1e-7))
-    if weight is None:
-        return counts
-    return counts * tf.reshape(weight, shape=(*weight.shape, *([1] * (len(mask.shape) - len(weight.shape)))))
 
 
 def _floats(logs: dict[str, Any]) -> dict[str, float]:

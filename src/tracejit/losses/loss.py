@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tracejit as tf
@@ -80,3 +81,19 @@ class Loss(Configurable):
                 tf.reduce_sum(losses), tf.reduce_sum(tf.broadcast_to(weight, shape=losses.shape))
             )
         return tf.reduce_sum(losses) if self.reduction == "sum" else losses
+
+
+class _Averaged(Loss):
+    """A loss given as a function."""
+
+    def __init__(self, function: Callable[..., Any]):
+        super().__init__()
+        self.function = function
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        return self.function(y_true, y_pred)
+
+
+def as_loss(loss: Any) -> Loss:
+    """A loss as an object: a function of labels and predictions gives one number per example."""
+    return loss if isinstance(loss, Loss) else _Averaged(loss)

@@ -175,9 +175,18 @@ class Network:
                 waiting += [(source, False) for source in reversed(node.sources())]
         return list(order.values())
 
+    def _in_order(self, inputs: Any) -> list[Any]:
+        """The tensors in the order of the inputs: those of a dict by the names of these."""
+        if isinstance(inputs, dict) and not isinstance(self.inputs, dict):
+            names = [getattr(s, "name", None) for s in _leaves(self.inputs)]
+            if set(names) != set(inputs):
+                raise ValueError(f"the inputs of the network are {names}, got {list(inputs)}{at_user_line()}")
+            return [inputs[name] for name in names]
+        return list(tf.nest.flatten(inputs, none_is_leaf=False))
+
     def __call__(self, inputs: Any) -> Any:
         """The outputs for tensors in place of the inputs."""
-        symbols, given = _leaves(self.inputs), tf.nest.flatten(inputs, none_is_leaf=False)
+        symbols, given = _leaves(self.inputs), self._in_order(inputs)
         if len(symbols) != len(given):
             raise ValueError(f"the network has {len(symbols)} inputs, got {len(given)}{at_user_line()}")
         values: dict[int, Any] = {id(s): x for s, x in zip(symbols, given, strict=True)}
