@@ -81,3 +81,61 @@ def test_a_mask_in_a_loop():
         return total
 
     assert float(f(tf.constant(X))) == 9.0 + 8.0 + 8.0
+
+
+# ---- ends of slices that a compiled function computes ----------------------------------------------------
+
+SLICES = {
+    "x[:n]": lambda x, m, n: x[:n],
+    "x[m:]": lambda x, m, n: x[m:],
+    "x[m:n]": lambda x, m, n: x[m:n],
+    "x[m:n:2]": lambda x, m, n: x[m:n:2],
+    "x[n:m:-1]": lambda x, m, n: x[n:m:-1],
+    "x[:n:-2]": lambda x, m, n: x[:n:-2],
+    "x[..., None, m:n]": lambda x, m, n: tf.stack([x, x])[..., None, m:n],
+    "x[[0, 1], m:]": lambda x, m, n: tf.stack([x, x])[[0, 1], m:],
+    "x[:2, 1]": lambda x, m, n: tf.stack([x, x], axis=1)[m:n, 1],
+}
+
+
+@pytest.mark.parametrize("taken", SLICES.values(), ids=SLICES)
+def test_ends_of_slices_that_a_function_computes(taken):
+    x = tf.constant([0.5, 1.5, 2.0, 3.0, 4.5])
+    compiled = tf.function(taken)
+    weighed = tf.function(lambda x, m, n: tf.reduce_sum(taken(x, m, n) ** 3))
+    for m, n in ((0, 0), (0, 3), (1, 9), (-2, 5), (3, 1), (-9, -1)):
+        ends = tf.constant(m), tf.constant(n, tf.int64)
+        np.testing.assert_array_equal(compiled(x, *ends), taken(x, m, n))
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = weighed(x, *ends)
+            first = tape.gradient(y, x)
+        mask = tape_of(taken, m, n)
+        np.testing.assert_allclose(first, 3.0 * x**2 * mask, rtol=1e-6)
+        np.testing.assert_allclose(outer.gradient(first, x), 6.0 * x * mask, rtol=1e-6)
+    assert compiled.experimental_get_tracing_count() == 1
+
+
+def tape_of(taken, m, n):
+    """How often each element of five is in a part."""
+    part = np.asarray(taken(tf.range(5), m, n)).ravel()
+    return np.bincount(part, minlength=5).astype(np.float32)
+
+
+def test_such_slices_in_loops_and_of_sizes_that_differ():
+    @tf.function(input_signature=[tf.TensorSpec([None]), tf.TensorSpec([], tf.int32)])
+    def f(x, n):
+        total = tf.constant(0.0)
+        for i in tf.range(n):
+            total += tf.reduce_sum(x[i:n])
+        return total, x[: n - 1], x[tf.argmax(x) :]
+
+    x = np.float32([1, 5, 3, 2])
+    for y in (x, x[:2]):
+        total, first, last = f(y, 2)
+        assert float(total) == 2 * y[:2].sum() - y[0]
+        assert first.numpy().tolist() == [1.0] and last.numpy().tolist() == y[1:].tolist()
+    with pytest.raises(tf.DtypeError, match="the ends of a slice are integers or None, got float32"):
+        tf.function(lambda x, n: x[:n])(x, tf.constant(1.0))

@@ -23,7 +23,7 @@ from ...core.tracing.recipes import by_recipe
 from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
 from ..arrays.reduce import whole
-from . import beyond, direct
+from . import beyond, direct, late_slices
 from .storage import is_in_place, seen_as
 
 INT64 = np.dtype(np.int64)
@@ -339,6 +339,9 @@ def _get(x: Any, index: Any) -> Any:
         return ops.reshape(ops.slice(x, slices=((row, 1, 1), *((0, d, 1) for d in rest))), shape=rest)
     shape, index = bools_as_axes(x.shape, index)
     x = shaped(x, shape)
+    if _has_late_slices(index):
+        x, left = late_slices.taken(x, _entries(index, x.shape))
+        index = tuple(left)
     plan = plan_for(x.shape, index)
     if not plan.tensors:
         y = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
@@ -346,6 +349,18 @@ def _get(x: Any, index: Any) -> Any:
     if all(not t.shape for t in plan.tensors.values()):
         return _get_scalars(x, plan)
     return _get_arrays(x, plan)
+
+
+def _has_late_slices(index: Any) -> bool:
+    """Has a slice of the index an end that is no number yet?"""
+    for entry in index if index.__class__ is tuple else (index,):
+        if entry.__class__ is slice and not (_is_number(entry.start) and _is_number(entry.stop)):
+            return True
+    return False
+
+
+def _is_number(end: Any) -> bool:
+    return end is None or end.__class__ is int or not (isinstance(end, Dim) or hasattr(end, "is_symbolic"))
 
 
 def shaped(y: Any, shape: Sequence[Size]) -> Any:
