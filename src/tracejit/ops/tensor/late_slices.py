@@ -54,7 +54,7 @@ def _as_size(end: Any) -> Any:
 
 def taken(x: Any, entries: Sequence[Any]) -> tuple[Any, list[Any]]:
     """`x` without what such slices among the entries of an index leave out, and the entries with all in their place."""
-    axis, left = 0, []
+    axis, left = 0, list[Any]()
     for entry in entries:
         if entry is None:
             left.append(entry)
