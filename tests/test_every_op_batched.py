@@ -25,7 +25,15 @@ from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.trace import replay, trace
 
 #: Ops that are run lane by lane: nothing else is known of them.
-LANE_BY_LANE = {"loop_gradient", "implicit", "print", "python_call", "python_gradient", "python_effect"}
+LANE_BY_LANE = {
+    "loop_gradient",
+    "implicit",
+    "print",
+    "python_call",
+    "python_gradient",
+    "python_effect",
+    "text_call",
+}
 
 LANES = 3
 CASES = [c for c in all_cases(("float64", "complex128", "int32")) if c.specs]
