@@ -41,7 +41,7 @@ def declared(name: str) -> set[str]:
 
 
 #: What the class Tensor states itself, and protocols that nobody calls by name.
-STATED = {"dtype", "serial", "spec", "shape", "ndim", "is_symbolic", "nbytes", "array", "value"}
+STATED = {"dtype", "np_dtype", "serial", "spec", "shape", "ndim", "is_symbolic", "nbytes", "array", "value"}
 SILENT = {"__copy__", "__deepcopy__", "__buffer__", "__array_struct__"}
 
 

@@ -35,7 +35,7 @@ print(f"{energy(heights):.6f}")
 
 # %%
 value = energy(heights, xp=tnp)
-print(f"{value:.6f}", value.dtype)
+print(f"{value:.6f}", value.dtype.name)
 #> 1.167108 float64
 
 # %% [markdown]

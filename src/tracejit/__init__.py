@@ -76,7 +76,7 @@ _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()
 #: The modules that `load` needs, and the command line to start: whoever wants no more does not wait for the rest.
 _ALONE = frozenset(
     "__main__ aot aot.artifact aot.loading aot.verification aot.writing cli cli.artifacts cli.failures cli.machine "
-    "cli.main cli.options cli.output core core.asking core.dataclass core.dim core.errors core.failures core.lazy "
+    "cli.main cli.options cli.output core core.asking core.dataclass core.dim core.errors core.lazy "
     "core.seams core.settings inspect inspect.progress".split()
 )
 

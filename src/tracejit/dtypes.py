@@ -1,6 +1,7 @@
 """dtypes by name and conversions between them: ``tracejit.dtypes``. Names only."""
 
 from . import (
+    DType,
     bool,
     complex64,
     complex128,
@@ -19,11 +20,11 @@ from . import (
     uint32,
     uint64,
 )
-from .core.spec import as_dtype
-from .frontend.conversion import saturate_cast
+from .frontend.conversion import as_dtype, saturate_cast
 from .ops.elementwise.arithmetic import cast, complex
 
 __all__ = [
+    "DType",
     "bool",
     "complex64",
     "complex128",

@@ -1,8 +1,16 @@
 """Exceptions by the names that programs for TensorFlow catch, and what messages are made with. Names only."""
 
-from .core.errors import DtypeError, LeakedTensor, ShapeError, SymbolicValue, TracejitError, at_user_line
+from .core.errors import (
+    DtypeError,
+    FailedAssertion,
+    FailedComputation,
+    LeakedTensor,
+    ShapeError,
+    SymbolicValue,
+    TracejitError,
+    at_user_line,
+)
 from .core.errors import OutOfRange as OutOfRangeError
-from .core.failures import FailedAssertion, FailedComputation
 from .core.tracing.transaction import warn
 
 __all__ = [

@@ -99,7 +99,7 @@ def decode_raw(
     tf.Tensor([ 68 117  99 107], shape=(4,), dtype=uint8)
     """
     data = input_bytes.numpy() if isinstance(input_bytes, tf.Tensor) else input_bytes
-    dtype = tf.as_dtype(out_type)
+    dtype = tf.as_dtype(out_type).dtype
     if isinstance(data, np.ndarray):
         rows = [np.frombuffer(row, dtype.newbyteorder("<" if little_endian else ">")) for row in data.ravel()]
         return tf.constant(np.stack(rows).reshape(*data.shape, -1).astype(dtype))
@@ -158,7 +158,7 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> tf.
     array = np.load(io.BytesIO(data), allow_pickle=False)
     if array.dtype != tf.as_dtype(out_type):
         raise ValueError(
-            f"there is a tensor of {array.dtype}, not of {tf.as_dtype(out_type)}{at_user_line()}"
+            f"there is a tensor of {array.dtype}, not of {tf.as_dtype(out_type).name}{at_user_line()}"
         )
     return tf.constant(array)
 

@@ -3,14 +3,13 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-import numpy as _np
-
 from ..core import seams as _seams
+from ..core.dtype import DType
 from ..core.errors import DtypeError, GradientError, LeakedTensor, ShapeError, SymbolicValue, TracejitError
 from ..core.ir import text as _text  # graphs print themselves
 from ..core.op import Op, defop
 from ..core.settings import configure, settings
-from ..core.spec import TensorSpec, as_dtype
+from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tensor_shape import TensorShape
 from ..frontend import config
@@ -25,7 +24,7 @@ from ..frontend.control.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from ..frontend.conversion import asarray, constant, convert_to_tensor, saturate_cast
+from ..frontend.conversion import as_dtype, asarray, constant, convert_to_tensor, saturate_cast
 from ..frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
 from ..frontend.creation import range_ as range
 from ..frontend.output import print_ as print
@@ -109,24 +108,23 @@ truediv = divide
 realdiv = divide
 newaxis = None
 
-float16: _np.dtype[_np.float16] = _np.dtype("float16")
+float16: DType = DType("float16")
 half = float16
-float32: _np.dtype[_np.float32] = _np.dtype("float32")
-float64: _np.dtype[_np.float64] = _np.dtype("float64")
+float32: DType = DType("float32")
+float64: DType = DType("float64")
 double = float64
-complex64: _np.dtype[_np.complex64] = _np.dtype("complex64")
-complex128: _np.dtype[_np.complex128] = _np.dtype("complex128")
-int8: _np.dtype[_np.int8] = _np.dtype("int8")
-int16: _np.dtype[_np.int16] = _np.dtype("int16")
-int32: _np.dtype[_np.int32] = _np.dtype("int32")
-int64: _np.dtype[_np.int64] = _np.dtype("int64")
-uint8: _np.dtype[_np.uint8] = _np.dtype("uint8")
-uint16: _np.dtype[_np.uint16] = _np.dtype("uint16")
-uint32: _np.dtype[_np.uint32] = _np.dtype("uint32")
-uint64: _np.dtype[_np.uint64] = _np.dtype("uint64")
-bool: _np.dtype[_np.bool] = _np.dtype("bool")
-DType = _np.dtype  # dtypes are NumPy's
-string: _np.dtype[_np.object_] = _np.dtype("object")  # text, kept as Python bytes
+complex64: DType = DType("complex64")
+complex128: DType = DType("complex128")
+int8: DType = DType("int8")
+int16: DType = DType("int16")
+int32: DType = DType("int32")
+int64: DType = DType("int64")
+uint8: DType = DType("uint8")
+uint16: DType = DType("uint16")
+uint32: DType = DType("uint32")
+uint64: DType = DType("uint64")
+bool: DType = DType("bool")
+string: DType = DType("object")  # text, kept as Python bytes
 
 _seams.html.provide(lambda x: _import_module("tracejit.inspect.notebook").html(x))
 _seams.function_of_arrays.provide(lambda name: getattr(_import_module("tracejit"), name))

@@ -4,6 +4,7 @@ Written by ``python -m stubs`` in `tests`: do not edit.
 """
 import numpy as _np
 
+from tracejit.core.dtype import DType as DType
 from tracejit.core.errors import DtypeError as DtypeError
 from tracejit.core.errors import GradientError as GradientError
 from tracejit.core.errors import LeakedTensor as LeakedTensor
@@ -15,7 +16,6 @@ from tracejit.core.op import defop as defop
 from tracejit.core.settings import configure as configure
 from tracejit.core.settings import settings as settings
 from tracejit.core.spec import TensorSpec as TensorSpec
-from tracejit.core.spec import as_dtype as as_dtype
 from tracejit.core.tensor import Tensor as Tensor
 from tracejit.core.tensor_shape import TensorShape as TensorShape
 from tracejit.frontend import config as config
@@ -28,6 +28,7 @@ from tracejit.frontend.control.reductions import reduce_mean as reduce_mean
 from tracejit.frontend.control.reductions import reduce_min as reduce_min
 from tracejit.frontend.control.reductions import reduce_prod as reduce_prod
 from tracejit.frontend.control.reductions import reduce_sum as reduce_sum
+from tracejit.frontend.conversion import as_dtype as as_dtype
 from tracejit.frontend.conversion import asarray as asarray
 from tracejit.frontend.conversion import constant as constant
 from tracejit.frontend.conversion import convert_to_tensor as convert_to_tensor
@@ -121,21 +122,20 @@ from tracejit.ops.linalg.products import matmul as matmul
 truediv = divide
 realdiv = divide
 newaxis = None
-float16: _np.dtype[_np.float16] = _np.dtype("float16")
+float16: DType = DType("float16")
 half = float16
-float32: _np.dtype[_np.float32] = _np.dtype("float32")
-float64: _np.dtype[_np.float64] = _np.dtype("float64")
+float32: DType = DType("float32")
+float64: DType = DType("float64")
 double = float64
-complex64: _np.dtype[_np.complex64] = _np.dtype("complex64")
-complex128: _np.dtype[_np.complex128] = _np.dtype("complex128")
-int8: _np.dtype[_np.int8] = _np.dtype("int8")
-int16: _np.dtype[_np.int16] = _np.dtype("int16")
-int32: _np.dtype[_np.int32] = _np.dtype("int32")
-int64: _np.dtype[_np.int64] = _np.dtype("int64")
-uint8: _np.dtype[_np.uint8] = _np.dtype("uint8")
-uint16: _np.dtype[_np.uint16] = _np.dtype("uint16")
-uint32: _np.dtype[_np.uint32] = _np.dtype("uint32")
-uint64: _np.dtype[_np.uint64] = _np.dtype("uint64")
-bool: _np.dtype[_np.bool] = _np.dtype("bool")
-DType = _np.dtype
-string: _np.dtype[_np.object_] = _np.dtype("object")
+complex64: DType = DType("complex64")
+complex128: DType = DType("complex128")
+int8: DType = DType("int8")
+int16: DType = DType("int16")
+int32: DType = DType("int32")
+int64: DType = DType("int64")
+uint8: DType = DType("uint8")
+uint16: DType = DType("uint16")
+uint32: DType = DType("uint32")
+uint64: DType = DType("uint64")
+bool: DType = DType("bool")
+string: DType = DType("object")

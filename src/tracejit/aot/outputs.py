@@ -119,7 +119,7 @@ def _value(point: Point, _: Further) -> list[Tensor]:
 
 def _grad(point: Point, _: Further) -> list[Tensor]:
     (y,) = point.ys
-    return point.pull([ops.fill(shape=(), value=1.0, dtype=y.dtype)])
+    return point.pull([ops.fill(shape=(), value=1.0, dtype=y.np_dtype)])
 
 
 def _jvp(point: Point, tangents: Further) -> list[Tensor]:

@@ -186,7 +186,9 @@ def one_hot(
     """
     index = as_tensor(indices)
     given = [v for v in (on_value, off_value) if v is not None]
-    wanted = as_dtype(dtype) if dtype is not None else as_tensor(given[0]).dtype if given else default_float()
+    wanted = (
+        as_dtype(dtype) if dtype is not None else as_tensor(given[0]).np_dtype if given else default_float()
+    )
     rank = len(index.shape) + 1
     where = rank - 1 if axis is None else one_axis(int(axis), rank)
     (count,) = sizes_not_negative(depth)
@@ -415,7 +417,7 @@ def pad(
             f"pad knows the modes CONSTANT, REFLECT and SYMMETRIC, got {mode!r}{at(user_location())}"
         )
     shape = tuple([before + size + after for (before, after), size in zip(pairs, x.shape, strict=True)])
-    filled = ops.broadcast_to(ops.cast(as_tensor(constant_values, x.dtype), dtype=x.dtype), shape=shape)
+    filled = ops.broadcast_to(ops.cast(as_tensor(constant_values, x.np_dtype), dtype=x.np_dtype), shape=shape)
     slices = tuple([(before, size, 1) for (before, _), size in zip(pairs, x.shape, strict=True)])
     return ops.slice_set(filled, x, slices=slices)
 

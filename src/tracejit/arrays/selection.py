@@ -33,7 +33,7 @@ def as_size(number: Tensor) -> Size:
 def selected(condition: Any) -> Tensor:
     """The flat positions (int64) of the elements of a tensor that are not 0, in order."""
     c = as_tensor(condition)
-    holds = ops.reshape(c if c.dtype.kind == "b" else ops.not_equal(c, 0), shape=(c.spec.size,))
+    holds = ops.reshape(c if c.np_dtype.kind == "b" else ops.not_equal(c, 0), shape=(c.spec.size,))
     count = ops.reduce_sum(ops.cast(holds, dtype=_INT64), axis=0)
     first = ops.argsort(ops.cast(ops.logical_not(holds), dtype=np.dtype("uint8")), axis=0)
     return ops.gather(first, ops.iota(size=as_size(count), dtype=_INT64), axis=0)

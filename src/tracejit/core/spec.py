@@ -11,6 +11,7 @@ import numpy as np
 
 from . import settings
 from .dim import Dim, Size, broadcast_size, product, same
+from .dtype import DType
 from .errors import DtypeError, ShapeError, at, user_location
 
 #: dtypes that carry derivatives.
@@ -115,7 +116,7 @@ class TensorSpec:
 
 
 def as_dtype(type_value: Any) -> np.dtype:
-    """The dtype meant by `type_value`, a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
+    """NumPy's dtype meant by `type_value`, a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
 
     ``float``, as a type or a name, is the dtype of Python floats, float32 unless ``set_default_dtype`` said otherwise.
     DtypeError for what names none.
@@ -127,6 +128,8 @@ def as_dtype(type_value: Any) -> np.dtype:
     """
     if type_value.__class__ is np.dtype:
         return type_value
+    if type_value.__class__ is DType:
+        return type_value.dtype
     if type_value is float or (isinstance(type_value, str) and type_value == "float"):
         return np.dtype(settings.current().default_dtype)
     if type_value is str or (isinstance(type_value, str) and type_value == "string"):

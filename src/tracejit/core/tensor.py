@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .dtype import DTYPES, DType
 from .errors import LeakedTensor, SymbolicValue, at, own_location
 from .spec import TensorSpec
 from .tensor_shape import SHAPES, TensorShape, shape_of
@@ -43,25 +44,25 @@ class Tensor(TensorExchange):
 
     Attributes
     ----------
-    dtype : numpy.dtype
-        The element type.
+    dtype : DType
+        The element type; `np_dtype` is NumPy's.
 
     Examples
     --------
     >>> import tracejit as tf
     >>> x = tf.constant([1.0, 2.0])
     >>> print(x.shape, x.dtype, (x * 2).numpy())
-    (2,) float32 [2. 4.]
+    (2,) <dtype: 'float32'> [2. 4.]
     """
 
-    # dtype is a slot and no property: every op call reads it several times
-    __slots__ = ("_payload", "_spec", "dtype", "serial", "__weakref__")
+    # np_dtype is a slot and no property: every op call reads it several times
+    __slots__ = ("_payload", "_spec", "np_dtype", "serial", "__weakref__")
     __array_priority__ = 1000
 
     def __init__(self, payload: Any, spec: TensorSpec | None = None):
         self._payload = payload
         self._spec = spec
-        self.dtype: np.dtype = payload.dtype if spec is None else spec.dtype
+        self.np_dtype: np.dtype = payload.dtype if spec is None else spec.dtype
         self.serial: int = next_serial()
 
     @property
@@ -77,6 +78,11 @@ class Tensor(TensorExchange):
         """The sizes, outermost axis first: a tuple, with what :class:`TensorShape` adds."""
         spec = self._spec
         return SHAPES[self._payload.shape] if spec is None else shape_of(spec.shape, spec.symbolic)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type, which is taken wherever NumPy takes a dtype."""
+        return DTYPES[self.np_dtype]
 
     @property
     def ndim(self) -> int:
@@ -124,7 +130,7 @@ class Elided:
 
 def elided(tensor: Tensor) -> Tensor:
     """The same tensor as records know it, by serial number and spec, without the memory of its value."""
-    shell = Tensor(Elided(tensor.shape, tensor.dtype), tensor._spec)
+    shell = Tensor(Elided(tensor.shape, tensor.np_dtype), tensor._spec)
     shell.serial = tensor.serial
     return shell
 

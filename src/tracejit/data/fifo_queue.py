@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import tracejit as tf
 
 from ..autodiff import detached
@@ -74,7 +72,7 @@ class FIFOQueue:
         several = isinstance(dtypes, (list, tuple))
         self.capacity = capacity
         self.name = name
-        self.dtypes: list[np.dtype[Any]] = [tf.as_dtype(d) for d in (dtypes if several else [dtypes])]
+        self.dtypes: list[tf.DType] = [tf.as_dtype(d) for d in (dtypes if several else [dtypes])]
         self.names: list[str] | None = None if isinstance(names, str) or names is None else list(names)
         self.shapes: list[Any] = _shapes(shapes, len(self.dtypes), several)
         self._elements: deque[tuple[Any, Any]] = deque()
@@ -158,7 +156,7 @@ class FIFOQueue:
             )
         return tuple(self._part(*p) for p in zip(parts, self.dtypes, shapes, strict=True))
 
-    def _part(self, value: Any, dtype: np.dtype, shape: Any) -> Any:
+    def _part(self, value: Any, dtype: tf.DType, shape: Any) -> Any:
         x = detached(value if hasattr(value, "dtype") else tf.constant(value, dtype))
         if x.dtype != dtype:
             raise tf.DtypeError(

@@ -146,7 +146,7 @@ def _kind(fields: list[str], absent: str) -> Any:
     return ""
 
 
-def _fits(field: str, dtype: np.dtype, read: Any) -> bool:
+def _fits(field: str, dtype: tf.DType, read: Any) -> bool:
     try:
         number = read(field)
     except ValueError:

@@ -149,11 +149,11 @@ class CsvDataset(Dataset):
         super().__init__(rows, UNKNOWN, spec=lambda: tuple(tf.TensorSpec((), dtype) for dtype, _ in columns))
 
 
-def column_of(default: Any) -> tuple[np.dtype, Any]:
+def column_of(default: Any) -> tuple[Any, Any]:
     """The dtype of a column, and what stands for an empty field, None where none may be empty."""
     if isinstance(default, (str, bytes)):
         return tf.string, default.encode() if isinstance(default, str) else default
-    if isinstance(default, (np.dtype, type)):
+    if isinstance(default, (np.dtype, tf.DType, type)):
         return tf.as_dtype(default), None
     value = tf.convert_to_tensor(default).array
     return value.dtype, value.ravel()[0] if value.size else None
@@ -161,7 +161,7 @@ def column_of(default: Any) -> tuple[np.dtype, Any]:
 
 def row_of(
     fields: list[str],
-    columns: Sequence[tuple[np.dtype, Any]],
+    columns: Sequence[tuple[Any, Any]],
     chosen: Sequence[int] | None,
     empty: str,
     at: str,
@@ -190,4 +190,4 @@ def _value(field: str, dtype: np.dtype, default: Any, empty: str, at: str) -> np
     try:
         return np.asarray(float(field) if dtype.kind == "f" else int(field), dtype)
     except ValueError:
-        raise ValueError(f"{at} is {field!r}, no {dtype}{at_user_line()}") from None
+        raise ValueError(f"{at} is {field!r}, no {dtype.name}{at_user_line()}") from None

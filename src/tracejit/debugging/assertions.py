@@ -11,8 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.dim import same
-from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.failures import FailedAssertion
+from ..core.errors import DtypeError, FailedAssertion, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype, dtype_name, shape_text
 from ..core.tensor import Tensor
@@ -49,7 +48,7 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     items = data if isinstance(data, (list, tuple)) else [data]
     shown = [x if isinstance(x, str) else _shown(as_tensor(x), summarize) for x in items]
     holds = as_tensor(condition)
-    if holds.dtype.kind != "b" or holds.shape:
+    if holds.np_dtype.kind != "b" or holds.shape:
         raise DtypeError(
             f"an assertion is about one bool, got {holds.spec}: write tracejit.reduce_all{at(user_location())}"
         )
@@ -242,7 +241,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     x = as_tensor(tensor)
     nan = ops.not_equal(x, x)
     _check(ops.logical_not(reduce_any(nan)), f"{message} : Tensor had NaN values")
-    finite = ops.equal(ops.subtract(x, x), as_tensor(0, x.dtype))
+    finite = ops.equal(ops.subtract(x, x), as_tensor(0, x.np_dtype))
     _check(reduce_all(ops.logical_or(finite, nan)), f"{message} : Tensor had Inf values")
     return x
 
@@ -327,7 +326,7 @@ def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str
     >>> tf.debugging.assert_type(tf.constant(1.0), tf.float32)
     """
     x, wanted = as_tensor(tensor), as_dtype(tf_type)
-    if x.dtype != wanted:
+    if x.np_dtype != wanted:
         _refuse(DtypeError, message, f"a tensor of {dtype_name(wanted)} is wanted, got {x.spec}")
 
 
@@ -353,7 +352,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     >>> print(tf.debugging.is_numeric_tensor(tf.constant(1.0)))
     True
     """
-    return isinstance(tensor, Tensor) and tensor.dtype.kind in "iufc"
+    return isinstance(tensor, Tensor) and tensor.np_dtype.kind in "iufc"
 
 
 def assert_shapes(

@@ -53,7 +53,7 @@ def set_default_dtype(dtype: Any) -> None:
     >>> import tracejit as tf
     >>> tf.set_default_dtype("float64")
     >>> tf.constant(1.0).dtype
-    dtype('float64')
+    tf.float64
     >>> tf.set_default_dtype("float32")
     """
     configure(default_dtype=np.dtype(dtype).name)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import to_array
+from ..core.dtype import DTYPES, DType
 from ..core.op import ops
-from ..core.spec import as_dtype
+from ..core.spec import as_dtype as numpy_dtype
 from ..core.tensor import Tensor, apart_from
 from ..core.tracing.dispatch import as_tensor, state
 from ..ops.arrays.shape import sizes_of
@@ -61,9 +62,9 @@ def convert_to_tensor(value: Any, dtype: Any = None, name: str | None = None) ->
     >>> print(tf.convert_to_tensor([1.0, 2.0]))
     tf.Tensor([1. 2.], shape=(2,), dtype=float32)
     """
-    wanted = None if dtype is None else as_dtype(dtype)
+    wanted = None if dtype is None else numpy_dtype(dtype)
     x = as_tensor(value, wanted)
-    return x if wanted is None or x.dtype == wanted else ops.cast(x, dtype=wanted)
+    return x if wanted is None or x.np_dtype == wanted else ops.cast(x, dtype=wanted)
 
 
 def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
@@ -95,10 +96,10 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     >>> print(tf.saturate_cast([300.0, -5.0, 7.5], tf.uint8))
     tf.Tensor([255   0   7], shape=(3,), dtype=uint8)
     """
-    x, wanted = as_tensor(value), as_dtype(dtype)
-    if wanted.kind not in "iuf" or x.dtype.kind not in "iuf" or np.can_cast(x.dtype, wanted):
+    x, wanted = as_tensor(value), numpy_dtype(dtype)
+    if wanted.kind not in "iuf" or x.np_dtype.kind not in "iuf" or np.can_cast(x.np_dtype, wanted):
         return ops.cast(x, dtype=wanted)
-    low, high = _bounds(x.dtype, wanted)
+    low, high = _bounds(x.np_dtype, wanted)
     return ops.cast(ops.minimum(ops.maximum(x, low), high), dtype=wanted)
 
 
@@ -113,3 +114,18 @@ def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
     outside = [abs(int(end)) > abs(int(v)) for end, v in zip(ends, (low, high), strict=True)]
     first, last = (np.nextafter(e, given.type(0)) if o else e for e, o in zip(ends, outside, strict=True))
     return float(first), float(last)
+
+
+def as_dtype(type_value: Any) -> DType:
+    """The dtype meant by `type_value`, a dtype, its name or a Python type: ``"int32"``, ``bool``, ``"string"``.
+
+    ``float``, as a type or a name, is the dtype of Python floats, float32 unless ``set_default_dtype`` said otherwise.
+    DtypeError for what names none.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.as_dtype("int32"), tf.as_dtype(float), tf.as_dtype(np.float64).is_floating
+    (tf.int32, tf.float32, True)
+    """
+    return DTYPES[numpy_dtype(type_value)]

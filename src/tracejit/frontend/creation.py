@@ -65,7 +65,7 @@ def zeros_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor
     tf.Tensor([0 0], shape=(2,), dtype=int32)
     """
     x = as_tensor(input)
-    return zeros(x.shape, dtype or x.dtype)
+    return zeros(x.shape, dtype or x.np_dtype)
 
 
 def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
@@ -78,7 +78,7 @@ def ones_like(input: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     tf.Tensor([1 1], shape=(2,), dtype=int32)
     """
     x = as_tensor(input)
-    return ones(x.shape, dtype or x.dtype)
+    return ones(x.shape, dtype or x.np_dtype)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
@@ -154,8 +154,8 @@ def range_(
     if limit is None:
         start, limit = 0, start
     later = [as_tensor(b) for b in (start, limit, delta) if _is_later(b)]
-    if later and all(b.dtype.kind in "iu" for b in later):
-        return _counted_range(start, limit, delta, as_dtype(dtype or later[0].dtype))
+    if later and all(b.np_dtype.kind in "iu" for b in later):
+        return _counted_range(start, limit, delta, as_dtype(dtype or later[0].np_dtype))
     bounds: list[Any] = [known(b) for b in (start, limit, delta)]
     if any(b.shape for b in bounds):
         raise ShapeError(
@@ -187,7 +187,7 @@ def _counted_range(start: Any, limit: Any, delta: Any, dtype: np.dtype) -> Tenso
 
 def check_step(step: Tensor) -> None:
     """Let the program fail where the step of a range, an integer, is 0."""
-    moves = ops.cast(ops.not_equal(step, as_tensor(0, step.dtype)), dtype=np.dtype(np.float32))
+    moves = ops.cast(ops.not_equal(step, as_tensor(0, step.np_dtype)), dtype=np.dtype(np.float32))
     ops.check(moves, message=STEP_OF_ZERO, error="ValueError")
 
 
@@ -205,7 +205,7 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
         return to_array(x, dtype)
     tensor = as_tensor(x)
     held = literal(tensor.value) if tensor.is_symbolic else None
-    if tensor.dtype.kind in "fc":
+    if tensor.np_dtype.kind in "fc":
         notify("value", tensor)
     return tensor.array if held is None else held
 

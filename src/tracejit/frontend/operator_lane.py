@@ -195,7 +195,7 @@ def _offsets(tape: type) -> dict[Word, int | None]:
     record = Record(arithmetic.add, (tensor,), {}, (tensor, tensor), Location((1,)))
     offsets: dict[Word, int | None] = {}
     for x, fields in (
-        (tensor, {Word.PAYLOAD: "_payload", Word.SPEC: "_spec", Word.DTYPE: "dtype", Word.SERIAL: "serial"}),
+        (tensor, {Word.PAYLOAD: "_payload", Word.SPEC: "_spec", Word.DTYPE: "np_dtype", Word.SERIAL: "serial"}),
         (Mode(), {Word.SLOW: "slow", Word.RECORDERS: "recorders", Word.INHERITED: "location", Word.BUSY: "busy",
                   Word.ATTEMPT: "attempt"}),
         (tape(), {Word.TRACKED: "tracked", Word.RECORDS: "records", Word.RECORDING: "_recording",

@@ -82,10 +82,10 @@ def _template(x: Any, tensors: list[Tensor], top: bool = False) -> str:
     """The text of an input, with ``{}`` for each tensor, which goes to `tensors`."""
     if isinstance(x, (Tensor, np.ndarray)) or hasattr(x, "__tensor__"):
         tensor = as_tensor(x)
-        if tensor.dtype.kind == "O" and not tensor.is_symbolic:
+        if tensor.np_dtype.kind == "O" and not tensor.is_symbolic:
             return _escaped(_strings(tensor.array, top))
         tensors.append(tensor)
-        return '"{}"' if tensor.dtype.kind == "O" and not top and not tensor.shape else "{}"
+        return '"{}"' if tensor.np_dtype.kind == "O" and not top and not tensor.shape else "{}"
     kind = None if x is None else kind_of(x)
     if kind is None:
         return _escaped(str(x) if top else repr(x))

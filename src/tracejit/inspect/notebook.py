@@ -38,7 +38,7 @@ def html(x: Any) -> str:
 
 
 def _array(kind: str, x: Tensor) -> str:
-    about = f"{kind}: shape={shape_text(x.shape)}, dtype={dtype_name(x.dtype)}"
+    about = f"{kind}: shape={shape_text(x.shape)}, dtype={dtype_name(x.np_dtype)}"
     head = f'<div style="{_HEAD}">{escape(about)}</div>'
     if x.is_symbolic:
         return f"<div>{head}traced</div>"

@@ -130,7 +130,7 @@ class Layer(Configurable, tf.Module):
     ):
         super().__init__(name or _numbered(_name_of(type(self))))
         self.trainable = trainable
-        self.dtype: np.dtype[Any] = tf.as_dtype(dtype or float)
+        self.dtype: tf.DType = tf.as_dtype(dtype or float)
         self.built: bool = False
         self.supports_masking: bool = False
         self.input_shape: tuple[int | None, ...] | None = None if input_shape is None else tuple(input_shape)

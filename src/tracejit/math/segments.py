@@ -12,8 +12,7 @@ import numpy as np
 from ..arrays.selection import as_size, largest
 from ..arrays.slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
 from ..core.dim import Dim, Size, same
-from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.failures import WrongNumber
+from ..core.errors import DtypeError, ShapeError, WrongNumber, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
@@ -37,7 +36,7 @@ def _numbers(data: Any, segment_ids: Any, count: Any) -> tuple[Any, Any, Any]:
     x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     rank = len(ids.shape)
     fits = len(x.shape) >= rank and all(map(same, x.shape, ids.shape))
-    if ids.dtype.kind not in "iu" or not fits:
+    if ids.np_dtype.kind not in "iu" or not fits:
         raise ShapeError(
             f"segment numbers {ids.spec} for {x.spec}: integers of the shape of its first axes are needed"
             f"{at(user_location())}"
@@ -75,14 +74,14 @@ def unsorted_segment_sum(data: Any, segment_ids: Any, num_segments: Any, name: s
     tf.Tensor([4 6], shape=(2,), dtype=int32)
     """
     x, ids, count = _numbers(data, segment_ids, num_segments)
-    start = ops.fill(shape=(count + 1, *x.shape[1:]), value=0, dtype=x.dtype)
+    start = ops.fill(shape=(count + 1, *x.shape[1:]), value=0, dtype=x.np_dtype)
     return get(ops.scatter_add(start, ids, x, axis=0), slice(1, None))
 
 
 def _shares(data: Any, segment_ids: Any, num_segments: Any) -> Any:
     """How many parts each segment has, at least one, in a shape that divides its sum."""
     x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-    counts = unsorted_segment_sum(ops.fill(shape=ids.shape, value=1, dtype=x.dtype), ids, num_segments)
+    counts = unsorted_segment_sum(ops.fill(shape=ids.shape, value=1, dtype=x.np_dtype), ids, num_segments)
     wide = ops.reshape(counts, shape=(counts.shape[0], *(1 for _ in x.shape[len(ids.shape) :])))
     return ops.maximum(wide, 1)
 
@@ -154,7 +153,7 @@ def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit
         raise DtypeError(f"extremes are of real numbers, got {x.spec}{at(user_location())}")
     about: Any = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
     start = ops.fill(
-        shape=(count + 1, *x.shape[1:]), value=np.asarray(getattr(about, limit)).item(), dtype=x.dtype
+        shape=(count + 1, *x.shape[1:]), value=np.asarray(getattr(about, limit)).item(), dtype=x.np_dtype
     )
     return get(scatter(start, ops.reshape(ids, shape=(*ids.shape, 1)), x), slice(1, None))
 
@@ -186,7 +185,7 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
     tf.Tensor([3. 3.], shape=(2,), dtype=float32)
     """
     x, count = convert_to_tensor(data), _count_of_sorted(segment_ids)
-    if x.dtype.kind not in "iu":
+    if x.np_dtype.kind not in "iu":
         return unsorted_segment_mean(x, segment_ids, count)
     return truncatediv(unsorted_segment_sum(x, segment_ids, count), _shares(x, segment_ids, count))
 

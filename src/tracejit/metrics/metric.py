@@ -52,7 +52,7 @@ class Metric(Configurable, tf.Module):
         if isinstance(dtype, str) and name is None and dtype not in np.sctypeDict:
             dtype, name = None, dtype  # a single text may be meant as the name
         super().__init__(name or tf.Module.snake_case(type(self).__name__))
-        self.dtype: np.dtype[Any] = tf.as_dtype(dtype or float)
+        self.dtype: tf.DType = tf.as_dtype(dtype or float)
         self._first: list[tf.Tensor] = []
 
     def add_weight(
@@ -103,7 +103,7 @@ class Metric(Configurable, tf.Module):
 
 
 def per_example(
-    values: Any, sample_weight: Any, dtype: np.dtype, reduce: Any = tf.reduce_mean
+    values: Any, sample_weight: Any, dtype: tf.DType, reduce: Any = tf.reduce_mean
 ) -> tuple[Any, Any]:
     """Values reduced to one number per example, weighted, and the weights in that form (or None).
 

@@ -171,7 +171,19 @@ def _plain(value: Any) -> bool:
         return all(_plain(x) for x in (value.values() if isinstance(value, dict) else value))
     if inspect.isfunction(value):
         return getattr(sys.modules.get(value.__module__), value.__qualname__, None) is value
-    kinds = (type(None), bool, int, float, str, np.generic, np.ndarray, np.dtype, tf.Tensor, Configurable)
+    kinds = (
+        type(None),
+        bool,
+        int,
+        float,
+        str,
+        np.generic,
+        np.ndarray,
+        np.dtype,
+        tf.DType,
+        tf.Tensor,
+        Configurable,
+    )
     return isinstance(value, kinds)
 
 
@@ -232,7 +244,7 @@ def described(value: Any, what: str) -> Any:
         )
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: described(x, what) for key, x in value.items()}
-    if isinstance(value, np.dtype):
+    if isinstance(value, (np.dtype, tf.DType)):
         return value.name
     if isinstance(value, (np.ndarray, tf.Tensor, tf.Variable)):
         return _array(np.asarray(value if isinstance(value, np.ndarray) else value.array))

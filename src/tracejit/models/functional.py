@@ -61,7 +61,7 @@ class _Made(Symbol):
         self.dtype = examples[0].dtype
 
     def __repr__(self) -> str:
-        return f"<Symbol shape={self.shape}, dtype={self.dtype}>"
+        return f"<Symbol shape={self.shape}, dtype={self.dtype.name}>"
 
 
 def _operator(function: Callable[[Any, Any], Any], reflected: bool) -> Callable[[Any, Any], Any]:

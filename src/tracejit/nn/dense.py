@@ -33,7 +33,7 @@ def dense(inputs: Any, kernel: Any, bias: Any, activation: Callable[[Any], Any])
 
 def _fits(x: Tensor, kernel: Tensor, bias: Tensor) -> bool:
     """Is it what the op takes, without conversions and broadcasting?"""
-    if x.dtype.kind != "f" or x.dtype is not kernel.dtype or x.dtype is not bias.dtype:
+    if x.np_dtype.kind != "f" or x.np_dtype is not kernel.np_dtype or x.np_dtype is not bias.np_dtype:
         return False
     if x.is_symbolic or len(x.shape) < 2 or len(kernel.shape) != 2 or len(bias.shape) != 1:
         return False

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.dtype import DType
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -43,7 +44,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
 
 def _of(x: Any) -> Any:
     """What NumPy's functions of dtypes take: of a tensor its dtype."""
-    return x.dtype if hasattr(x, "dtype") and not isinstance(x, (np.dtype, type)) else x
+    return x.dtype if hasattr(x, "dtype") and not isinstance(x, (np.dtype, DType, type)) else x
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe", /) -> bool:

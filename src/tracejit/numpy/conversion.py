@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import DtypeError, at, user_location
-from ..core.failures import FAILURES
+from ..core.errors import FAILURES, DtypeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Overwritten, Tensor
 from ..core.tracing.dispatch import as_tensor
@@ -31,7 +30,7 @@ def array(object: Any, dtype: Any = None, *, ndmin: int = 0) -> Tensor:
     x = _plain(object)
     if len(x.shape) < ndmin:
         x = ops.reshape(x, shape=(*(1,) * (ndmin - len(x.shape)), *x.shape))
-    return x if dtype is None or x.dtype == np.dtype(dtype) else ops.cast(x, dtype=np.dtype(dtype))
+    return x if dtype is None or x.np_dtype == np.dtype(dtype) else ops.cast(x, dtype=np.dtype(dtype))
 
 
 def asarray(
@@ -227,7 +226,7 @@ def truth(x: Any) -> Tensor:
 def wide_floats(a: Any, dtype: Any = None) -> Tensor:
     """A tensor of floats or complex numbers: integers of any size become float64."""
     x = array(a, dtype)
-    return x if x.dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
+    return x if x.np_dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
 
 
 def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:

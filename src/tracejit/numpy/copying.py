@@ -18,6 +18,6 @@ def array(object: Any, dtype: Any = None, *, copy: bool = True, order: Any = Non
     --------
     >>> import tracejit.numpy as tnp
     >>> tnp.array([1.0, 2.0]).dtype, tnp.array([1, 2]).dtype
-    (dtype('float64'), dtype('int64'))
+    (tf.float64, tf.int64)
     """
     return apart_from(conversion.array(object, dtype, ndmin=ndmin), object)

@@ -38,7 +38,7 @@ def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = No
 def _converted(arrays_: Sequence[Any], dtype: Any) -> list[Tensor]:
     """Tensors of `dtype`, if it is one, which keeps all but precision."""
     given = [array(x) for x in arrays_]
-    wrong = [x for x in given if dtype is not None and not np.can_cast(x.dtype, dtype, "same_kind")]
+    wrong = [x for x in given if dtype is not None and not np.can_cast(x.np_dtype, dtype, "same_kind")]
     if wrong:
         raise DtypeError(
             f"{wrong[0].spec} would lose more than precision as {np.dtype(dtype).name}: cast it first"
@@ -195,7 +195,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Tensor:
     """
     x, along = lined_up(arr, axis)
     rank = len(x.shape)
-    given = ops.cast(array(values), dtype=x.dtype)
+    given = ops.cast(array(values), dtype=x.np_dtype)
     given = ops.reshape(given, shape=(*(1,) * (rank - len(given.shape)), *given.shape))
     if np.ndim(obj) == 0 and not isinstance(obj, slice):
         given = moveaxis(given, 0, along)  # one value in each row

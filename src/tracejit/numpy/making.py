@@ -109,7 +109,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None, 
     """
     x = array(a)
     sizes = x.shape if shape is None else shape
-    return full(sizes, fill_value, x.dtype if dtype is None else dtype, device=device)
+    return full(sizes, fill_value, x.np_dtype if dtype is None else dtype, device=device)
 
 
 empty_like = zeros_like
@@ -201,7 +201,7 @@ def linspace(
     if count == 0:
         place = one_axis(axis, len(whole_step.shape) + 1)
         shape = (*whole_step.shape[:place], 0, *whole_step.shape[place:])
-        numbers = ops.fill(shape=shape, value=0.0, dtype=first.dtype)
+        numbers = ops.fill(shape=shape, value=0.0, dtype=first.np_dtype)
     else:
         spaced = creation.linspace(first, last, gaps + 1, axis=axis)
         whole = (slice(None),) * (axis % len(spaced.shape))
@@ -361,7 +361,7 @@ class _Joining:
         if shown not in ("", "r", "c"):
             axis, least, first = _directive(shown, self._directive)
         tensors = [_raised(_part(part), least, first) for part in parts]
-        dtypes = [p if is_number(p) else x.dtype for p, x in zip(parts, tensors, strict=True)]
+        dtypes = [p if is_number(p) else x.np_dtype for p, x in zip(parts, tensors, strict=True)]
         dtype = np.result_type(*dtypes)
         joined = ops.concat(*(ops.cast(x, dtype=dtype) for x in tensors), axis=axis)
         if shown not in ("r", "c") or len(joined.shape) > 1:

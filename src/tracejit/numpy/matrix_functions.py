@@ -234,14 +234,14 @@ def slogdet(a: Any) -> SlogdetResult:
     -1.0 0.0
     """
     x = floats(a)
-    if x.dtype.kind != "c":
+    if x.np_dtype.kind != "c":
         return SlogdetResult(*matrices.slogdet(x))
     size: Any = ops.multiply(
         matrices.slogdet(_as_reals(x))[1], 0.5
     )  # of the reals the determinant is the square
     singular = ops.equal(size, -np.inf)
     n = int(known(x.shape[-1]))
-    unit = ops.cast(ops.exp(ops.divide(ops.where(singular, 0.0, size), -max(n, 1))), dtype=x.dtype)
+    unit = ops.cast(ops.exp(ops.divide(ops.where(singular, 0.0, size), -max(n, 1))), dtype=x.np_dtype)
     sign = det(ops.multiply(x, expand_dims(expand_dims(unit, -1), -1)))
     return SlogdetResult(ops.where(singular, 0.0, sign), size)
 
@@ -269,7 +269,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
      [1. 2.]], shape=(2, 2), dtype=float64)
     """
     x = floats(a)
-    if x.dtype.kind == "c":
+    if x.np_dtype.kind == "c":
         factor: Any = matrices.cholesky(_as_reals(ops.conj(swapped(x)) if upper else x))
         factor = ops.complex(factor[..., ::2, ::2], factor[..., 1::2, ::2])
         return ops.conj(swapped(factor)) if upper else factor

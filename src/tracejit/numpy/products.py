@@ -107,7 +107,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
     if not isinstance(subscripts, str):
         subscripts, operands = _with_letters((subscripts, *operands))
     tensors = [array(x) for x in operands]
-    if all(x.dtype.kind == "b" for x in tensors):
+    if all(x.np_dtype.kind == "b" for x in tensors):
         return ops.not_equal(einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
     alike = matched(tuple(tensors), {})[0] if len(tensors) > 1 else tensors
     return by_recipe(linear.sums_of_products, alike, subscripts, True)
@@ -209,7 +209,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     """
     a, b = matched(arrays(x1, x2), {})[0]
     a, b = (moveaxis(v, axis, -1) for v in (a, b))  # it is counted in each
-    product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
+    product = ops.multiply(ops.conj(a) if a.np_dtype.kind == "c" else a, b)
     return ops.reduce_sum(product, axis=(len(product.shape) - 1,))
 
 
@@ -308,7 +308,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     rows, columns = x.shape[-2:]
     beyond = isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns
     if beyond or any_is_zero((rows, columns)):
-        return ops.fill(shape=(*x.shape[:-2], 0), value=0, dtype=x.dtype)
+        return ops.fill(shape=(*x.shape[:-2], 0), value=0, dtype=x.np_dtype)
     return diagonals.diag_part(x, k=offset)
 
 

@@ -43,7 +43,7 @@ def sum(
         any_true = any(a, axis, keepdims=keepdims, where=where)
         return any_true if initial is None else ops.logical_or(any_true, truth(initial))
     total = reductions.reduce_sum(_chosen(summable(a, dtype), where, 0), axis, keepdims)
-    return total if initial is None else ops.add(total, _initial(initial, total.dtype))
+    return total if initial is None else ops.add(total, _initial(initial, total.np_dtype))
 
 
 def prod(
@@ -69,7 +69,7 @@ def prod(
         all_true = all(a, axis, keepdims=keepdims, where=where)
         return all_true if initial is None else ops.logical_and(all_true, truth(initial))
     total = reductions.reduce_prod(_chosen(summable(a, dtype), where, 1), axis, keepdims)
-    return total if initial is None else ops.multiply(total, _initial(initial, total.dtype))
+    return total if initial is None else ops.multiply(total, _initial(initial, total.np_dtype))
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
@@ -87,10 +87,10 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False,
     if where is None:
         means = reductions.reduce_mean(x, axis, keepdims)
     else:
-        wide = ops.cast(x, dtype=np.dtype(np.float32)) if x.dtype == np.float16 else x
+        wide = ops.cast(x, dtype=np.dtype(np.float32)) if x.np_dtype == np.float16 else x
         total = sum(wide, axis, keepdims=keepdims, where=where)
-        means = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype))
-        means = ops.cast(means, dtype=x.dtype)
+        means = ops.divide(total, ops.cast(_count(x, axis, keepdims, where), dtype=total.np_dtype))
+        means = ops.cast(means, dtype=x.np_dtype)
     return means if dtype is None else array(means, dtype)
 
 
@@ -122,7 +122,7 @@ def var(
             f"a variance has a fraction, and {np.dtype(dtype).name} has none: leave dtype out, or give a float"
             f"{at(user_location())}"
         )
-    if dtype is not None and np.dtype(dtype).kind == "f" and array(a).dtype.kind == "c":
+    if dtype is not None and np.dtype(dtype).kind == "f" and array(a).np_dtype.kind == "c":
         raise DtypeError(
             f"complex numbers, {array(a).spec}, do not vary along reals: leave dtype out{at(user_location())}"
         )
@@ -134,7 +134,7 @@ def var(
     less = ddof if correction is None else correction
     count = ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype)
     variances = total / (ops.maximum(count - less, 0) if less else count)
-    return variances if dtype is None or array(a).dtype.kind == "c" else array(variances, dtype)
+    return variances if dtype is None or array(a).np_dtype.kind == "c" else array(variances, dtype)
 
 
 _mean = mean
@@ -210,8 +210,8 @@ def _extreme(
             raise ShapeError(
                 f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
             )
-        chosen = _chosen(x, where, None if where is None else neutral(x.dtype))
-        fold, join = of_complex if x.dtype.kind == "c" else (reduce, of_two)
+        chosen = _chosen(x, where, None if where is None else neutral(x.np_dtype))
+        fold, join = of_complex if x.np_dtype.kind == "c" else (reduce, of_two)
         extremes = fold(chosen, axis, keepdims)
         return extremes if initial is None else join(extremes, _initial(initial, extremes.dtype))
 
@@ -370,7 +370,7 @@ def _position(find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keep
     x, along = lined_up(a, axis)
     if any_is_zero([x.shape[along]]):
         raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
-    positions = find[x.dtype.kind == "c"](x, along)
+    positions = find[x.np_dtype.kind == "c"](x, along)
     if not keepdims:
         return positions
     whole = array(a).shape

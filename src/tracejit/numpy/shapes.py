@@ -350,7 +350,7 @@ def tril(m: Any, k: int = 0) -> Tensor:
      [3 4]], shape=(2, 2), dtype=int64)
     """
     x = array(m)
-    return ops.where(_offsets(x) <= k, x, ops.cast(0, dtype=x.dtype))
+    return ops.where(_offsets(x) <= k, x, ops.cast(0, dtype=x.np_dtype))
 
 
 def triu(m: Any, k: int = 0) -> Tensor:
@@ -365,7 +365,7 @@ def triu(m: Any, k: int = 0) -> Tensor:
      [0 4]], shape=(2, 2), dtype=int64)
     """
     x = array(m)
-    return ops.where(_offsets(x) >= k, x, ops.cast(0, dtype=x.dtype))
+    return ops.where(_offsets(x) >= k, x, ops.cast(0, dtype=x.np_dtype))
 
 
 def _offsets(x: Tensor) -> Any:

@@ -160,7 +160,7 @@ def pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Tensor:
     limits = np.broadcast_to(np.asarray(least), x.shape[:-2])
     flat = ops.reshape(x, shape=(limits.size, *x.shape[-2:]))
     if limits.size == 0:
-        return ops.fill(shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), value=0, dtype=x.dtype)
+        return ops.fill(shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), value=0, dtype=x.np_dtype)
     found = [ops.pinv(m, rcond=float(r)) for m, r in zip(flat, limits.ravel(), strict=True)]
     return ops.reshape(stack(found), shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]))
 

@@ -212,7 +212,7 @@ def _batch_update(batch: Batch, x: Tensor, v: Tensor, starts: Tensor, windows: A
 
 def batch_check(batch: Batch, test: Tensor, **attrs: Any) -> Tensor:
     """One assertion: that it holds in every lane."""
-    holds = ops.cast(ops.not_equal(test, 0.0), dtype=test.dtype)
+    holds = ops.cast(ops.not_equal(test, 0.0), dtype=test.np_dtype)
     ops.check(ops.reduce_min(holds, axis=(0,)), **attrs)
     return test
 

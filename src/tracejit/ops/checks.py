@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import require
-from ..core.failures import FAILURES
+from ..core.errors import FAILURES, require
 from ..core.op import defop, sample
 from ..core.spec import TensorSpec
 from .batch import batch_check

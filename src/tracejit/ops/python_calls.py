@@ -99,14 +99,15 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     function, inputs = _functions[record.attrs["function"]], record.inputs
     results = len(record.attrs["dtypes"])
     outputs, call = record.outputs[:results], record.outputs[results:] or (as_tensor(UNKEPT),)
-    if any(t.dtype.kind == "c" for t in (*inputs, *outputs)):
+    if any(t.np_dtype.kind == "c" for t in (*inputs, *outputs)):
         raise GradientError(
             f"{function}: no gradient of complex numbers flows through Python{at(record.location)}"
         )
     needs = [need and i not in function.apart for i, need in enumerate(needs)]
     gradient = function.gradient(tuple(needs), len(outputs), record.location)
     cotangents = [
-        zeros(y.shape, y.dtype) if g is None else dense(g) for y, g in zip(outputs, gs[:results], strict=True)
+        zeros(y.shape, y.np_dtype) if g is None else dense(g)
+        for y, g in zip(outputs, gs[:results], strict=True)
     ]
     places = [i for i, need in enumerate(needs) if need]
     found = ops.python_gradient(
@@ -115,7 +116,7 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
         *cotangents,
         *call,
         function=number_of(gradient),
-        dtypes=tuple([inputs[i].dtype.name for i in places]),
+        dtypes=tuple([inputs[i].np_dtype.name for i in places]),
         shapes=tuple(places),
     )
     of_place = dict(zip(places, found, strict=True))

@@ -29,7 +29,7 @@ SymbolicValues = tuple[Size, ...]
 
 def symbolic_values(x: Tensor) -> SymbolicValues | None:
     """The sizes in a scalar or vector of integers, in order; None where they are not known to be sizes."""
-    return _symbolic_values(x._payload) if x.dtype.kind in "iu" and len(x.shape) < 2 else None
+    return _symbolic_values(x._payload) if x.np_dtype.kind in "iu" and len(x.shape) < 2 else None
 
 
 def _symbolic_values(value: Any) -> SymbolicValues | None:
@@ -123,7 +123,7 @@ _counted: WeakKeyDictionary[Trace, dict[Value, Tensor]] = WeakKeyDictionary()
 
 def size_of(x: Tensor) -> Size:
     """The size that a traced scalar integer stands for; the same for the same tensor."""
-    if x.dtype.kind not in "iu":
+    if x.np_dtype.kind not in "iu":
         raise DtypeError(f"a size is an integer, not {x.spec}: cast it first{at(user_location())}")
     held = symbolic_values(x)
     if held is not None:
@@ -162,7 +162,7 @@ def _original(value: Value) -> Value:
 def _loop(x: Tensor) -> Tensor:
     held = symbolic_values(x)
     length = None if held is None else maximum(held[0], 0)
-    count = ops.cast(x, dtype=_INDEX.dtype) if x.dtype != _INDEX.dtype else x
+    count = ops.cast(x, dtype=_INDEX.dtype) if x.np_dtype != _INDEX.dtype else x
     times = None if held else ops.maximum(count, as_tensor(np.int64(0)))
     loop = LoopForm.written(lambda i, carry, xs, consts: ((), [i]), count=times, length=length)
     return loop.apply().ys[0]

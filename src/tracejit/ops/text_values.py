@@ -24,14 +24,14 @@ from .python_calls import number_of
 def as_text(x: Any) -> Tensor:
     """`x` as a tensor of text; DtypeError for anything else."""
     text = as_tensor(x)
-    if text.dtype.kind != "O":
+    if text.np_dtype.kind != "O":
         raise DtypeError(f"takes strings, got {text.spec}{at(user_location())}")
     return text
 
 
 def is_text(x: Any) -> bool:
     """Is it text, or a tensor of text?"""
-    return isinstance(x, (str, bytes)) or (isinstance(x, Tensor) and x.dtype.kind == "O")
+    return isinstance(x, (str, bytes)) or (isinstance(x, Tensor) and x.np_dtype.kind == "O")
 
 
 def frozen(values: Any) -> np.ndarray:

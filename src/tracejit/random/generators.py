@@ -221,7 +221,7 @@ class Generator:
         """
 
         def redrawn(x: Tensor) -> Tensor:
-            return ops.where(ops.abs(x) > 2.0, self.normal(x.shape, dtype=x.dtype), x)
+            return ops.where(ops.abs(x) > 2.0, self.normal(x.shape, dtype=x.np_dtype), x)
 
         start = self.normal(shape, dtype=dtype)
         standard = while_loop(lambda x: ops.reduce_max(ops.abs(x) > 2.0, axis=None), redrawn, start)
@@ -422,7 +422,7 @@ def categorical(
 def drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: Any) -> Tensor:
     """By the largest of the logits with noise of Gumbel's distribution."""
     x = as_tensor(logits)
-    if len(x.shape) != 2 or x.dtype.kind != "f":
+    if len(x.shape) != 2 or x.np_dtype.kind != "f":
         raise DtypeError(f"logits are rows of floats, got {x.spec}{at(user_location())}")
     rows, classes = x.shape
     unit = generator.uniform((rows, int(num_samples), classes), dtype=_DOUBLE)

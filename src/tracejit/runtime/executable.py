@@ -15,7 +15,7 @@ import numpy as np
 
 from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Size, evaluate
-from tracejit.core.failures import FAILURES
+from tracejit.core.errors import FAILURES
 from tracejit.runtime import abi, hostcall, interrupt
 from tracejit.runtime.pool import LEND_ADDRESS, POOL, SMALLEST, TAKE_BACK_ADDRESS, Block
 from tracejit.runtime.signature import Signature

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dtype import DType
 from ..frontend.structure import LEAF, Leaf, Nest, Structure
 
 _TYPES: dict[str, type] = {
@@ -38,7 +39,7 @@ def encoded(x: Any) -> Any:
             return ["complex", x.real.hex(), x.imag.hex()]
         case tuple() | list():
             return ["tuple" if isinstance(x, tuple) else "list", [encoded(e) for e in x]]
-        case np.dtype():
+        case np.dtype() | DType():
             return ["dtype", x.name]
         case type() if _TYPES.get(x.__name__) is x:
             return ["type", x.__name__]

@@ -103,16 +103,16 @@ def odeint(
     [1.       0.135335]
     """
     start, times = floats(y0), floats(t)
-    if start.dtype.kind != "f" or times.dtype.kind != "f":
+    if start.np_dtype.kind != "f" or times.np_dtype.kind != "f":
         raise DtypeError(f"odeint takes real numbers, got {start.spec} and {times.spec}{at(user_location())}")
     if len(times.shape) != 1:
         raise ShapeError(f"times are a vector, got {times.spec}{at(user_location())}")
-    times = ops.cast(times, dtype=start.dtype)
+    times = ops.cast(times, dtype=start.np_dtype)
     called = autograph.callee(func)
 
     def slope(y: Any, at_time: Any) -> Any:
         value = called(at_time, y, *args) if tfirst else called(y, at_time, *args)
-        return ops.broadcast_to(ops.cast(floats(value), dtype=start.dtype), shape=start.shape)
+        return ops.broadcast_to(ops.cast(floats(value), dtype=start.np_dtype), shape=start.shape)
 
     equation = _Equation(slope, float(rtol), float(atol), int(mxstep))
     first: Any = slope(start, times[0])

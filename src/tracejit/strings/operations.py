@@ -344,7 +344,7 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
     tf.Tensor([b'1' b'2'], shape=(2,), dtype=string)
     """
     x = as_tensor(input)
-    if x.dtype.kind == "O":
+    if x.np_dtype.kind == "O":
         return x
 
     def show(array: np.ndarray) -> np.ndarray:

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 import tracejit as tf
-from tracejit.core.errors import LeakedTensor, TracejitError
-from tracejit.core.failures import FAILURES
+from tracejit.core.errors import FAILURES, LeakedTensor, TracejitError
 from tracejit.core.tracing.dispatch import state
 from tracejit.random.generators import _by_seed
 

@@ -146,7 +146,7 @@ def _structure(
                 n = number[t.serial] = len(slots)
                 slots.append(t)
                 add(t._payload.shape)
-                add(t.dtype)
+                add(t.np_dtype)
             add(n)
         for t in record.outputs:
             number[t.serial] = len(slots)
@@ -172,22 +172,22 @@ _ones: dict[tuple[Any, ...], Tensor] = {}
 def ones(mode: Mode, x: Tensor) -> Tensor:
     """Ones like `x`: the cotangent that a gradient starts from. Small ones are the same tensor each time."""
     if mode.interpreter is not None or (mode.busy and x.shape):
-        return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
-    key = (x._payload.shape, x.dtype.num)
+        return ops.fill(shape=x.shape, value=1.0, dtype=x.np_dtype)
+    key = (x._payload.shape, x.np_dtype.num)
     unit = _ones.get(key)
     if unit is None:
         if x.nbytes > LARGEST_ONES:
-            return ops.fill(shape=x.shape, value=1.0, dtype=x.dtype)
+            return ops.fill(shape=x.shape, value=1.0, dtype=x.np_dtype)
         if len(_ones) >= KEPT:
             _ones.clear()
-        array = np.ones(x.shape, x.dtype)
+        array = np.ones(x.shape, x.np_dtype)
         array.flags.writeable = False
         unit = _ones[key] = Tensor(array)
     return unit
 
 
 def _is_ones(g: Tensor) -> bool:
-    return _ones.get((g.shape, g.dtype.num)) is g
+    return _ones.get((g.shape, g.np_dtype.num)) is g
 
 
 def unshared(cotangents: list[Any]) -> list[Any]:
@@ -199,7 +199,7 @@ def _plan(
     records: Sequence[Record], slots: Sequence[Tensor], seeds: dict[int, Tensor], sources: Sequence[int]
 ) -> Backward | None:
     """The plan for a tape, None where its rules cannot be traced or call what no plan can hold."""
-    sizes = [t.spec.size * t.dtype.itemsize for t in slots]
+    sizes = [t.spec.size * t.np_dtype.itemsize for t in slots]
     if max(sizes) > LARGEST_BYTES or sum(sizes) > ALL_BYTES:
         return None
     connected: list[bool] = []

@@ -90,7 +90,7 @@ def backprop(
                 ]
                 if not any(g is not None for g in gs):
                     continue
-            needs = [t.serial in reached and t.dtype.kind in "fc" for t in record.inputs]
+            needs = [t.serial in reached and t.np_dtype.kind in "fc" for t in record.inputs]
             if True in needs:
                 place = record.location or inherited
                 state.location = place and BackwardLocation(place)
@@ -132,7 +132,7 @@ def _propagate(
     for i, g in enumerate(input_cotangents(record, gs, needs)):
         if g is not None:
             t = inputs[i]
-            if g.__class__ is not Tensor or g.dtype is not t.dtype or g.shape != t.shape:
+            if g.__class__ is not Tensor or g.np_dtype is not t.np_dtype or g.shape != t.shape:
                 g = _fit(g, t.spec, record)
             old = cotangents.get(t.serial)
             cotangents[t.serial] = g if old is None else add_cotangents(old, g)

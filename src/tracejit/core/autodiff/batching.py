@@ -124,7 +124,7 @@ class Batching:
     def lanes(self, tensor: Tensor, rows: Size | None = None) -> Tensor:
         """A tensor that has its lanes first, as one lane sees it; `rows` is its number of rows when ragged."""
         shape = tensor.shape[1:] if rows is None else (rows, *tensor.shape[2:])
-        return Tensor(Lanes(tensor), TensorSpec(shape, tensor.dtype))
+        return Tensor(Lanes(tensor), TensorSpec(shape, tensor.np_dtype))
 
     def run(
         self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None

@@ -90,7 +90,7 @@ def _in_place_of(record: Record, position: int, tangent: Tensor) -> Tangent:
 def _transposed(record: Record, ts: list[Tangent]) -> list[Tangent]:
     """The jvp as the adjoint of the vjp, which is linear in the cotangent; conjugates are in both rules already."""
     outputs = [y for y in record.outputs if y.spec.differentiable]
-    seeds = [ops.fill(shape=y.shape, value=0.0, dtype=y.dtype) for y in outputs]
+    seeds = [ops.fill(shape=y.shape, value=0.0, dtype=y.np_dtype) for y in outputs]
     listing = RecordList()
     with recording(listing):
         replacement = {y.serial: ops.identity(s) for y, s in zip(outputs, seeds, strict=True)}

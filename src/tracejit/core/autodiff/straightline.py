@@ -123,8 +123,8 @@ class _Code:
                 if before is not name:
                     wrong.append(f"{name}.serial != {before}.serial")
                     continue
-                shape, dtype = self.name("s", t.shape), self.name("d", t.dtype)
-                wrong.append(f"{name}._payload.shape != {shape} or {name}.dtype is not {dtype}")
+                shape, dtype = self.name("s", t.shape), self.name("d", t.np_dtype)
+                wrong.append(f"{name}._payload.shape != {shape} or {name}.np_dtype is not {dtype}")
             self.refuse_if(wrong)
             for name, t in zip(names, (*record.inputs, *record.outputs), strict=True):
                 self.first.setdefault(t.serial, name)
@@ -195,7 +195,7 @@ class _Code:
         """A tensor of an array, as ``Tensor(array)`` makes it, without the calls; its name."""
         self.add(f"{name} = new(Tensor)")
         self.add(f"{name}._payload, {name}._spec = {array}, None")
-        self.add(f"{name}.dtype, {name}.serial = {array}.dtype, next_serial()")
+        self.add(f"{name}.np_dtype, {name}.serial = {array}.dtype, next_serial()")
         return name
 
     def call(self, node: Node, result: str, inputs: list[str]) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..dim import Dim
-from ..errors import TracejitError
-from ..failures import FAILURES
+from ..errors import FAILURES, TracejitError
 from ..op import Op
 from ..tensor import Tensor
 from .graph import Constant, Graph

@@ -17,6 +17,7 @@ import numpy as np
 from .. import seams, settings
 from ..arrays import to_array
 from ..dim import UnknownSize
+from ..dtype import DType
 from ..errors import (
     DtypeError,
     Location,
@@ -138,7 +139,7 @@ def apply(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
 def apply_fast(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
     """The fast lane of `apply`, for who has seen that neither the mode nor the op is slow."""
     try:
-        if inputs and inputs[0].dtype.num not in op.accepted_dtypes:
+        if inputs and inputs[0].np_dtype.num not in op.accepted_dtypes:
             accept_dtype(op, inputs, attrs)
         if attrs:
             out = mode.ignoring_fp_errors.run(op.kernel, *[t._payload for t in inputs], **attrs)
@@ -162,7 +163,7 @@ def apply_fast(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[st
         result = _new_tensor(Tensor)  # what Tensor(array) does, without the calls
         result._payload = array
         result._spec = None
-        result.dtype = array.dtype
+        result.np_dtype = array.dtype
         result.serial = next_serial()
         if not mode.recorders and not op.multiple:
             return result
@@ -194,10 +195,10 @@ def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, A
 
 def accept_dtype(op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> None:
     """Ask the shape rule, once per dtype, whether it means the op: NumPy's kernels take more than the ops do."""
-    if any(t.dtype is TEXT for t in inputs):
+    if any(t.np_dtype is TEXT for t in inputs):
         require_text(op)
     op.specs(tuple([t.spec for t in inputs]), attrs)
-    op.accepted_dtypes.add(inputs[0].dtype.num)
+    op.accepted_dtypes.add(inputs[0].np_dtype.num)
 
 
 def require_text(op: Op) -> None:
@@ -469,8 +470,11 @@ def _located(op: Op, error: TracejitError) -> TracejitError:
 
 def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     """The user's door of an op: canonicalize, make tensors, apply."""
-    if attrs and not attrs.keys() <= self.keywords:
-        inputs, attrs = _understood(self, inputs, attrs)
+    if attrs:
+        if not attrs.keys() <= self.keywords:
+            inputs, attrs = _understood(self, inputs, attrs)
+        if attrs.get("dtype").__class__ is DType:
+            attrs = {**attrs, "dtype": attrs["dtype"].dtype}
     if self.canonicalize is not None:
         try:
             inputs, attrs = self.canonicalize(inputs, attrs)

@@ -90,7 +90,7 @@ def _part(inputs: tuple[Tensor, ...], outputs: tuple[Tensor, ...]) -> int:
     whole, result = inputs[0], outputs[0]
     if result.shape != whole.shape:
         return result.array.size
-    return min(t.array.size for t in inputs if t.dtype == whole.dtype)
+    return min(t.array.size for t in inputs if t.np_dtype == whole.np_dtype)
 
 
 class Perturb(Eager):
@@ -118,7 +118,7 @@ class Perturb(Eager):
             return array
         chosen = np.zeros(array.shape, bool)
         for t in inputs:
-            if t.dtype == array.dtype:
+            if t.np_dtype == array.dtype:
                 chosen |= np.isin(array, t.array)
         steps = self.random.integers(-1, 2, array.shape)
         direction = np.where(steps > 0, np.inf, -np.inf).astype(array.dtype)

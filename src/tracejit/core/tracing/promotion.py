@@ -41,16 +41,16 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else read_variable(x) for x in inputs
         ]
         if a.__class__ is Tensor:
-            if b.__class__ is Tensor and b.dtype is a.dtype:
+            if b.__class__ is Tensor and b.np_dtype is a.np_dtype:
                 return a, b
-            if b.__class__ in _TAKES_DTYPE and a.dtype.kind in _TAKES_DTYPE[b.__class__]:
-                return a, weak_scalar(b, a.dtype)
+            if b.__class__ in _TAKES_DTYPE and a.np_dtype.kind in _TAKES_DTYPE[b.__class__]:
+                return a, weak_scalar(b, a.np_dtype)
         elif (
             b.__class__ is Tensor
             and a.__class__ in _TAKES_DTYPE
-            and b.dtype.kind in _TAKES_DTYPE[a.__class__]
+            and b.np_dtype.kind in _TAKES_DTYPE[a.__class__]
         ):
-            return weak_scalar(a, b.dtype), b
+            return weak_scalar(a, b.np_dtype), b
     weak = [is_weak(x) if x.__class__ is not Tensor else False for x in inputs]
     strong = [as_tensor(x) for x, w in zip(inputs, weak, strict=True) if not w]
     if not strong:
@@ -59,7 +59,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
         if dtype.kind == "f":  # int32 with float32 of two literals: the float's own width
             dtype = max((d for d in whole if d.kind == "f"), key=lambda d: d.itemsize)
         return tuple(as_tensor(x, dtype) for x in inputs)
-    dtypes = [t.dtype for t in strong]
+    dtypes = [t.np_dtype for t in strong]
     if any(d.kind == "O" for d in dtypes):
         if len(strong) == len(inputs) and len(set(dtypes)) == 1:
             return tuple(strong)
@@ -77,7 +77,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
         )
     take = iter(strong)
     same = [as_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
-    return tuple(t if t.dtype == dtype else cast(t, dtype) for t in same)
+    return tuple(t if t.np_dtype == dtype else cast(t, dtype) for t in same)
 
 
 def read_variable(x: Any) -> Any:

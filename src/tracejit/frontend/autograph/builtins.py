@@ -71,7 +71,7 @@ def _extreme(
         numbers = [x for x in map(wide, args) if x is not None]
         if len(numbers) < len(args):
             return functools.reduce(choose, args)
-        widest = np.result_type(*[x.dtype for x in numbers])
+        widest = np.result_type(*[x.np_dtype for x in numbers])
         return Weak(functools.reduce(choose, [ops.cast(x, dtype=widest) for x in numbers]))
 
     def choose(a: Any, b: Any) -> Any:

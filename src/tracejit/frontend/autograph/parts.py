@@ -134,7 +134,7 @@ def _place(x: Tensor, index: Any) -> Any:
 def _set(x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
         if is_in_place(x) and not _takes(x, value):
-            raise TypeError(f"an array of {x.dtype} takes no complex numbers{at(user_location())}")
+            raise TypeError(f"an array of {x.np_dtype} takes no complex numbers{at(user_location())}")
         return written(x, _place(x, index).set(value))
     if not isinstance(x, np.ndarray):
         x[index] = value
@@ -190,8 +190,8 @@ def _takes(x: Any, value: Any) -> bool:
 
 def _same_dtype(x: Tensor, value: Any) -> bool:
     """Does ``x[i] + value`` have the dtype of `x`?"""
-    if x.dtype.kind not in "fc":
+    if x.np_dtype.kind not in "fc":
         return False
     if value.__class__ is Weak:
         return value.weak_kind is not complex
-    return value.__class__ in (bool, int, float) or getattr(value, "dtype", None) == x.dtype
+    return value.__class__ in (bool, int, float) or getattr(value, "dtype", None) == x.np_dtype

@@ -121,7 +121,7 @@ def switch_case(
     if not table:
         raise ValueError(f"switch_case takes at least one function{at(user_location())}")
     index = as_tensor(branch_index)
-    if index.dtype.kind not in "iu" or index.shape != ():
+    if index.np_dtype.kind not in "iu" or index.shape != ():
         raise ShapeError(f"switch_case takes a scalar integer, got {index.spec}{at(user_location())}")
     last = default or table[max(table)]
     numbers = [k for k in table if default is not None or k != max(table)]
@@ -256,7 +256,7 @@ def _interleaved(even: Tensor, odd: Tensor, axis: int) -> Tensor:
         tuple((first, part.shape[axis], 2) if k == axis else (0, d, 1) for k, d in enumerate(shape))
         for first, part in ((0, even), (1, odd))
     )
-    whole = ops.fill(shape=tuple(shape), value=0, dtype=even.dtype)
+    whole = ops.fill(shape=tuple(shape), value=0, dtype=even.np_dtype)
     for part, where in zip((even, odd), slices, strict=True):
         whole = ops.slice_set(whole, part, slices=where)
     return whole

@@ -88,7 +88,7 @@ class CarriedNest:
         seen: set[np.dtype] = set()
         if any(x.__class__ in _TAKES for x in self.leaves):
             others = [*(t for x, t in pairs if x.__class__ not in _TAKES), *beside]
-            seen = {*(t.dtype for t in others), *_dtypes_in(self.functions[-1])}
+            seen = {*(t.np_dtype for t in others), *_dtypes_in(self.functions[-1])}
         self.first = [Weak(as_tensor(x, WIDE[x.__class__])) if _is_wider(seen, x) else t for x, t in pairs]
 
     def given(self) -> Any:
@@ -104,7 +104,7 @@ class CarriedNest:
             rounds = zip(self.leaves, self.tensors, self.first, tensors, strict=True)
             specs = [_after_first(*leaf) for leaf in rounds]
         same = structure == self.structure and all(
-            a.dtype == b.dtype if free_shapes else a is b.spec for a, b in zip(specs, tensors, strict=True)
+            a.dtype == b.np_dtype if free_shapes else a is b.spec for a, b in zip(specs, tensors, strict=True)
         )
         if not same:
             check_carry(self.what, self.structure, specs, structure, [t.spec for t in tensors])
@@ -209,7 +209,7 @@ def _is_set(cell: Any) -> bool:
 
 def alike_numbers(values: Sequence[Any]) -> list[Tensor]:
     """Tensors of one dtype from what iterations gave: numbers of the first take the dtype of the others."""
-    others = [as_tensor(v).dtype for v in values if v.__class__ is not Weak]
+    others = [as_tensor(v).np_dtype for v in values if v.__class__ is not Weak]
     return [v.in_dtype(others[0]) if v.__class__ is Weak and others else as_tensor(v) for v in values]
 
 

@@ -61,9 +61,9 @@ def reduce_mean(
     tf.Tensor(1.5, shape=(), dtype=float32) tf.Tensor(1, shape=(), dtype=int32)
     """
     x = as_tensor(input_tensor)
-    if x.dtype.kind == "b":
+    if x.np_dtype.kind == "b":
         raise DtypeError(f"the mean of bools, {x.spec}, is none: cast them first{at(user_location())}")
-    return _reduced(_whole_mean if x.dtype.kind in "iu" else reduce.reduce_mean, x, axis, keepdims)
+    return _reduced(_whole_mean if x.np_dtype.kind in "iu" else reduce.reduce_mean, x, axis, keepdims)
 
 
 def _whole_mean(x: Any, axis: Any) -> Any:
@@ -123,7 +123,7 @@ def reduce_prod(
     tf.Tensor([ 2. 12.], shape=(2,), dtype=float32)
     """
     x = as_tensor(input_tensor)
-    if x.dtype == np.dtype(bool):
+    if x.np_dtype == np.dtype(bool):
         raise DtypeError(f"multiplies numbers, got {x.spec}; use reduce_all{at(user_location())}")
     axes = axes_of(axis, len(x.shape))
     others = [a for a in range(len(x.shape)) if a not in axes]

@@ -130,7 +130,7 @@ def _returned(f: Callable[[Any, Any], Any], carry: Any, rows: Any) -> Any:
     """
     (first, structure), (leaves, row_structure) = flatten(carry), flatten(rows)
     tensors, stacked = [as_tensor(x) for x in first], [as_tensor(x) for x in leaves]
-    specs = [*(t.spec for t in tensors), *(TensorSpec(r.shape[1:], r.dtype) for r in stacked)]
+    specs = [*(t.spec for t in tensors), *(TensorSpec(r.shape[1:], r.np_dtype) for r in stacked)]
     returned: list[Any] = []
 
     def run(*xs: Tensor) -> list[Tensor]:

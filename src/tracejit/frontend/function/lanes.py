@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import settings
+from ...core.dtype import DType
 from ...core.lazy import Later
 from ...core.tensor import Tensor
 from ...runtime.lane import called, entries, room, words
@@ -233,7 +234,7 @@ class _Arguments:
         if kind is int and -(1 << 63) <= x < 1 << 63:
             self.values.append((kind, x))
             return {Step.KIND: Kind.INT, Step.VALUE: x}
-        if kind in _SAME or isinstance(x, np.dtype):
+        if kind in _SAME or isinstance(x, (DType, np.dtype)):
             self.kept.append(x)
             self.values.append((kind, id(x)))
             return {Step.KIND: Kind.SAME, Step.VALUE: id(x)}

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, substitute
+from ...core.dtype import DTYPES, DType
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ...core.spec import TensorSpec, dtype_name
 from ...core.tensor import Tensor
@@ -72,7 +73,7 @@ class Weak:
 
 
 _FLOAT = TensorSpec((), np.float64)
-_PLAIN = (str, bytes, int, bool, type(None), type(Ellipsis), np.dtype, type)
+_PLAIN = (str, bytes, int, bool, type(None), type(Ellipsis), DType, type)
 
 
 def value_key(x: Any) -> Hashable:
@@ -80,6 +81,8 @@ def value_key(x: Any) -> Hashable:
     kind = x.__class__
     if kind in _PLAIN:
         return (kind, x)
+    if isinstance(x, np.dtype):  # as is the object that stands for it
+        return (DType, DTYPES[x])
     if kind is float:
         return (float, x.hex())
     if kind is complex:

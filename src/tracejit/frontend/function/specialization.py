@@ -375,7 +375,7 @@ class Specialization:
 
     def _checked(self, x: Any, spec: TensorSpec) -> Tensor:
         tensor = as_tensor(x, spec.dtype) if not hasattr(x, "dtype") else as_tensor(x)
-        if tensor.dtype != spec.dtype or not admits(open_spec(spec).shape, tensor.shape):
+        if tensor.np_dtype != spec.dtype or not admits(open_spec(spec).shape, tensor.shape):
             raise SignatureError(
                 f"{self.name} was traced for {open_spec(spec)}, got {tensor.spec}{at(user_location())}"
             )

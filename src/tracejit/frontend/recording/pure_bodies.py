@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dtype import DType
 from ...core.op import Op
 
 _OURS = __name__.split(".")[0]
@@ -34,7 +35,7 @@ _BUILTINS = frozenset(
     "abs all any bool complex dict divmod enumerate float int isinstance len list max min pow range reversed round "
     "slice sorted str sum tuple zip".split()
 )
-_PLAIN = (int, float, bool, complex, str, type(None), np.dtype)
+_PLAIN = (int, float, bool, complex, str, type(None), DType)
 _MODULES = (_OURS, "math", "numpy")
 #: Instructions that change nothing but the function's own names, given that its values are numbers, tensors and nests.
 _OWN = frozenset(

@@ -115,7 +115,7 @@ def _key(f: Any, leaves: Sequence[Any], structure: Structure) -> Any:
     parts: list[Any] = []
     for x in leaves:
         if x.__class__ is Tensor:
-            if x.spec.symbolic or x.dtype.kind == "O":
+            if x.spec.symbolic or x.np_dtype.kind == "O":
                 return None
             parts.append(x.spec)
         elif x.__class__ is float:

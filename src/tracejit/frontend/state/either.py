@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ...core.dtype import DTYPES, DType
 from ...core.errors import Untraceable, at, user_location
 from ...core.op import ops
 from ...core.spec import TensorSpec
@@ -73,8 +76,13 @@ class Either(Unhashable):
         return shape_of(self.spec.shape, self.spec.symbolic)
 
     @property
-    def dtype(self) -> Any:
-        """The element type."""
+    def dtype(self) -> DType:
+        """The element type, which is taken wherever NumPy takes a dtype."""
+        return DTYPES[self.spec.dtype]
+
+    @property
+    def np_dtype(self) -> np.dtype:
+        """The element type, NumPy's."""
         return self.spec.dtype
 
     @property

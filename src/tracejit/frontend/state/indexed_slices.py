@@ -94,7 +94,7 @@ class IndexedSlices(Tensor):
         """
         self.values, self.indices = values, indices
         self._spec = spec
-        self.dtype: np.dtype[Any] = spec.dtype
+        self.np_dtype: np.dtype[Any] = spec.dtype
         self._whole: Any = make
         if state.interpreter is not None or state.recorders:
             self._whole = make()
@@ -146,7 +146,7 @@ class IndexedSlices(Tensor):
     def _scales(self, other: Any) -> bool:
         """Is it one number, by which all elements are multiplied, and which leaves the dtype as it is?"""
         if isinstance(other, Tensor):
-            return not other.shape and other.dtype == self.dtype
+            return not other.shape and other.np_dtype == self.np_dtype
         return other.__class__ in (int, float)
 
     def _scaled(self, op: Callable[..., Any], *by: Any) -> IndexedSlices:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.dtype import DTYPES, DType
 from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.seams import give_methods, html
@@ -104,7 +105,7 @@ class Variable(ByPosition, TensorMethods):
             if now is not None and isinstance(initial, Tensor) and initial.is_symbolic:
                 initial = initial_value_of(now, initial)
             tensor = convert_to_tensor(initial, dtype)
-        if tensor.dtype.kind == "O":
+        if tensor.np_dtype.kind == "O":
             raise DtypeError(f"a Variable holds numbers or bools, not strings{at(user_location())}")
         self.trainable: bool = True if trainable is None else bool(trainable)
         self.name: str = f"{name or 'Variable'}:0"
@@ -182,8 +183,13 @@ class Variable(ByPosition, TensorMethods):
         return shape_of(self.spec.shape, self.spec.symbolic)
 
     @property
-    def dtype(self) -> np.dtype:
-        """The element type, a NumPy dtype."""
+    def dtype(self) -> DType:
+        """The element type, which is taken wherever NumPy takes a dtype."""
+        return DTYPES[self.spec.dtype]
+
+    @property
+    def np_dtype(self) -> np.dtype:
+        """The element type, NumPy's."""
         return self.spec.dtype
 
     @property
@@ -286,8 +292,8 @@ class Variable(ByPosition, TensorMethods):
     def _fitting(self, value: Any, what: str = "assign") -> Tensor:
         x = as_tensor(value)
         mine = self.spec.dtype
-        if x.dtype != mine:
-            if isinstance(value, (Tensor, Variable)) or not _widens(x.dtype, mine):
+        if x.np_dtype != mine:
+            if isinstance(value, (Tensor, Variable)) or not _widens(x.np_dtype, mine):
                 raise DtypeError(
                     f"cannot {what} {x.spec} to {self.name!r} of {self.spec}: cast it first"
                     f"{at(user_location())}"

@@ -116,7 +116,7 @@ class Question(NamedTuple):
 def explain(q: Question) -> Explanation:
     """Why the gradient of the target with respect to the source is None; ``connected`` where it is not."""
     for x, what in ((q.source, q.name), (q.target, "the target")):
-        if x.dtype.kind not in "fc":
+        if x.np_dtype.kind not in "fc":
             made = next((s for s in q.steps if x.serial in s.outputs), None)
             return Explanation(
                 "integer", f"{what} is {x.spec}, which has no gradient", made and made.location

@@ -56,8 +56,8 @@ class ForwardAccumulator:
                     f"a primal is a tensor or a Variable, got {type(x).__name__}{at(user_location())}"
                 )
             key = x.key() if isinstance(x, Variable) else x
-            tangent = as_tensor(t, key.dtype)
-            if key.dtype.kind not in "fc" or tangent.dtype != key.dtype:
+            tangent = as_tensor(t, key.np_dtype)
+            if key.np_dtype.kind not in "fc" or tangent.np_dtype != key.np_dtype:
                 raise DtypeError(
                     f"a tangent of {tangent.spec} for a primal of {key.spec}{at(user_location())}"
                 )
@@ -112,6 +112,6 @@ class ForwardAccumulator:
             key = x.key() if isinstance(x, Variable) else as_tensor(x)
             t = self._tangents.get(key.serial)
             if t is None and zero:
-                t = ops.fill(shape=key.shape, value=0.0, dtype=key.dtype)
+                t = ops.fill(shape=key.shape, value=0.0, dtype=key.np_dtype)
             tangents.append(t)
         return unflatten(structure, tangents)

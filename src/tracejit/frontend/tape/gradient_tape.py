@@ -293,7 +293,7 @@ class GradientTape(Tape):
             else ops.reshape(moved(rows, 0, 1), shape=(x.shape[0], *y.shape[1:], *x.shape[1:]))
         )
         if jacobian is None and wants_zeros(unconnected_gradients):
-            return ops.fill(shape=(*y.shape, *x.shape[1:]), value=0.0, dtype=x.dtype)
+            return ops.fill(shape=(*y.shape, *x.shape[1:]), value=0.0, dtype=x.np_dtype)
         return jacobian
 
     def _one_target(self, target: Any, what: str) -> Tensor:
@@ -313,7 +313,7 @@ class GradientTape(Tape):
             k.serial if k is not None and (k.serial in self.tracked or k is y) else NOBODY for k in keys
         ]
         rows: list[Tensor | None] = [None] * len(keys)
-        if any(wanted) and y.dtype.kind in "fc":
+        if any(wanted) and y.np_dtype.kind in "fc":
             rows = jacobians.rows_of(records, y, seeds(y), wanted, vectorized)
         if not self.persistent:
             self._keep(rows, records, [step_of(r) for r in records] if self.large else None, None)
@@ -413,14 +413,14 @@ class GradientTape(Tape):
     def _seeds(self, mode: Mode, target: Any, output_gradients: Any) -> dict[int, Any]:
         if target.__class__ is Tensor and output_gradients is None:  # what most calls come to
             serial = target.serial
-            connects = serial in self.tracked and target.dtype.kind in "fc"
+            connects = serial in self.tracked and target.np_dtype.kind in "fc"
             return {serial: ones(mode, target)} if connects else {}
         leaves, structure = flatten(target)
         weights = leaves_like(structure, output_gradients)
         seeds: dict[int, Any] = {}
         for leaf, weight in zip(leaves, weights, strict=True):
             key = _key(leaf)
-            if key is None or key.dtype.kind not in "fc":
+            if key is None or key.np_dtype.kind not in "fc":
                 continue
             if key.serial not in self.tracked and not isinstance(leaf, Variable):
                 continue
@@ -465,8 +465,8 @@ def _key(leaf: Any) -> Tensor | None:
 
 
 def _weight(weight: Any, target: Tensor) -> Tensor:
-    g = as_tensor(weight, target.dtype)
-    g = g if g.dtype == target.dtype else ops.cast(g, dtype=target.dtype)
+    g = as_tensor(weight, target.np_dtype)
+    g = g if g.np_dtype == target.np_dtype else ops.cast(g, dtype=target.np_dtype)
     try:
         return g if g.shape == target.shape else ops.broadcast_to(g, shape=target.shape)
     except ShapeError:

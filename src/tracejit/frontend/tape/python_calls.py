@@ -130,7 +130,7 @@ def _of_dtype(x: Any, dtype: Any) -> Tensor:
     tensor = convert_to_tensor(x)
     return (
         tensor
-        if dtype is None or tensor.dtype == as_dtype(dtype)
+        if dtype is None or tensor.np_dtype == as_dtype(dtype)
         else ops.cast(tensor, dtype=as_dtype(dtype))
     )
 
@@ -226,7 +226,7 @@ class _OfTensors(_Called):
     def keeping(self, *arrays: np.ndarray) -> list[np.ndarray]:
         with at_once_in_a_kernel():
             tensors = [Tensor(np.array(a)) for a in arrays]
-            floats = [t.dtype.kind == "f" for t in tensors]
+            floats = [t.np_dtype.kind == "f" for t in tensors]
             _, pull, refuse_lost, found = followed(*_of_floats(self, tensors, floats), has_aux=True)
 
         def cotangents(gs: Sequence[Tensor]) -> list[Tensor | None]:
@@ -250,7 +250,7 @@ def _of_floats(called: _Called, tensors: Sequence[Tensor], chosen: Sequence[bool
     def again(*given: Tensor) -> tuple[Any, Any]:
         take = iter(given)
         found = called.results(*(next(take) if c else x for x, c in zip(tensors, chosen, strict=True)))
-        return [y for y in found if y.dtype.kind == "f"], found
+        return [y for y in found if y.np_dtype.kind == "f"], found
 
     return [again, *(x for x, c in zip(tensors, chosen, strict=True) if c)]
 

@@ -55,7 +55,7 @@ def zeros_for_none(
         return derivatives
     sources = [x if isinstance(x, (Tensor, Variable)) else as_tensor(x) for x in leaves]
     return [
-        ops.fill(shape=(*shape, *x.shape), value=0.0, dtype=x.dtype) if g is None else g
+        ops.fill(shape=(*shape, *x.shape), value=0.0, dtype=x.np_dtype) if g is None else g
         for g, x in zip(derivatives, sources, strict=True)
     ]
 
@@ -63,4 +63,4 @@ def zeros_for_none(
 def zeros(source: Any) -> Tensor:
     """Zeros like a source."""
     x = source if isinstance(source, (Tensor, Variable)) else as_tensor(source)
-    return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
+    return ops.fill(shape=x.shape, value=0.0, dtype=x.np_dtype)

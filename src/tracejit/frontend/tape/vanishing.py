@@ -193,9 +193,9 @@ def _inside(graph: Graph, inputs: Sequence[Tensor], positions: list[int]) -> Fin
         outputs = replay(graph, fresh)
     for i in positions:
         for y in outputs:
-            if y.dtype.kind not in "fc":
+            if y.np_dtype.kind not in "fc":
                 continue
-            seeds = {y.serial: Tensor(np.ones(y.shape, y.dtype))}
+            seeds = {y.serial: Tensor(np.ones(y.shape, y.np_dtype))}
             finding = vanishing(listing.records, seeds, y, fresh[i].serial)
             if finding is not None:
                 return finding

@@ -134,7 +134,7 @@ class Tape(Recording):
         """
         mode = state.mode
         if (
-            tensor.__class__ is Tensor and not mode.slow and tensor.dtype.kind in "fc"
+            tensor.__class__ is Tensor and not mode.slow and tensor.np_dtype.kind in "fc"
         ):  # what most calls come to
             recorders = mode.recorders
             if not recorders or (recorders[0] is self and len(recorders) == 1):
@@ -150,10 +150,10 @@ class Tape(Recording):
                     f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not tf.Tensor or "
                     f"tf.Variable or a nest of them{at(user_location())}"
                 )
-            if leaf.dtype.kind not in "fc":
+            if leaf.np_dtype.kind not in "fc":
                 warn(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got "
-                    f"tf.{dtype_name(leaf.dtype)}",
+                    f"tf.{dtype_name(leaf.np_dtype)}",
                     GradientWarning,
                 )
             if isinstance(leaf, Tensor):

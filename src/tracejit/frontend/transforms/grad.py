@@ -226,7 +226,7 @@ def _scalar(value: Any) -> Tensor:
 
 
 def _zeros(x: Tensor) -> Tensor:
-    return ops.fill(shape=x.shape, value=0.0, dtype=x.dtype)
+    return ops.fill(shape=x.shape, value=0.0, dtype=x.np_dtype)
 
 
 def _pulled(
@@ -293,10 +293,10 @@ def followed(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tup
 
 
 def _like(value: Any, y: Tensor) -> Tensor:
-    x = as_tensor(value, y.dtype)
+    x = as_tensor(value, y.np_dtype)
     if x.shape != y.shape:
         raise ShapeError(f"{x.spec} where the shape and dtype of {y.spec} are needed{at(user_location())}")
-    return x if x.dtype == y.dtype else ops.cast(x, dtype=y.dtype)
+    return x if x.np_dtype == y.np_dtype else ops.cast(x, dtype=y.np_dtype)
 
 
 def jvp(
@@ -458,8 +458,8 @@ def gradients_function(
 
 def _is_float(x: Any) -> bool:
     if isinstance(x, (Tensor, Variable)):
-        return x.dtype.kind in "fc"
+        return x.np_dtype.kind in "fc"
     try:
-        return as_tensor(x).dtype.kind in "fc"
+        return as_tensor(x).np_dtype.kind in "fc"
     except DtypeError:
         return False

@@ -38,7 +38,7 @@ def basis(x: Tensor) -> Tensor:
     n = _count(x.shape)
     place = ops.iota(size=n, dtype=INT64)
     same = ops.equal(ops.reshape(place, shape=(n, 1)), ops.reshape(place, shape=(1, n)))
-    return ops.reshape(ops.cast(same, dtype=x.dtype), shape=(n, *x.shape))
+    return ops.reshape(ops.cast(same, dtype=x.np_dtype), shape=(n, *x.shape))
 
 
 def _count(shape: Sequence[Size]) -> Any:
@@ -65,7 +65,7 @@ def rows_of(
 
 def batch_seeds(target: Tensor) -> Tensor:
     """One seed per element of an example of the target, the same in all examples."""
-    one = basis(ops.fill(shape=tuple(target.shape[1:]), value=0.0, dtype=target.dtype))
+    one = basis(ops.fill(shape=tuple(target.shape[1:]), value=0.0, dtype=target.np_dtype))
     return ops.broadcast_to(
         ops.reshape(one, shape=(one.shape[0], 1, *target.shape[1:])), shape=(one.shape[0], *target.shape)
     )

@@ -166,7 +166,7 @@ class _Problem:
             region = self._traced(f, args)
             widths = [y.dtype for y in region.outputs]
             meets_others = len(widths) == len(leaves) and any(
-                is_weak(x) and t.dtype != d for x, t, d in zip(leaves, self.start, widths, strict=True)
+                is_weak(x) and t.np_dtype != d for x, t, d in zip(leaves, self.start, widths, strict=True)
             )
             if meets_others:
                 attempt.rollback()
@@ -187,7 +187,7 @@ class _Problem:
         if not self.start:
             raise ValueError(f"{self.name} needs at least one unknown{at(user_location())}")
         for x in self.start:
-            if x.dtype.kind != "f":
+            if x.np_dtype.kind != "f":
                 raise DtypeError(
                     f"{self.name} starts from {x.spec}; unknowns are real floats: cast integers, and state equations "
                     f"of complex numbers by their real and imaginary parts{at(user_location())}"
@@ -231,7 +231,7 @@ class _Problem:
         return unflatten(self.structure, form.apply())
 
     def _tolerance(self) -> float:
-        return max(float(np.finfo(x.dtype).eps) for x in self.start) ** 0.75
+        return max(float(np.finfo(x.np_dtype).eps) for x in self.start) ** 0.75
 
     def _by(self, solver: Solver, start: list[Tensor], held: list[Tensor]) -> list[Tensor]:
         """What the user's own solver finds."""
@@ -240,7 +240,7 @@ class _Problem:
             return unflatten(self.structure, replay(self.graph, (*map(as_tensor, flatten(x)[0]), *held)))
 
         leaves, structure = flatten(autograph.callee(solver)(f, unflatten(self.structure, start)))
-        solution = [as_tensor(y, x.dtype) for x, y in zip(start, leaves, strict=False)]
+        solution = [as_tensor(y, x.np_dtype) for x, y in zip(start, leaves, strict=False)]
         self._require_like(f"the solver given to {self.name}", structure, [y.spec for y in solution])
         return solution
 
@@ -252,7 +252,7 @@ class _Problem:
             )
         for i, (x, y) in enumerate(zip(self.start, specs, strict=True)):
             if x.spec != y:
-                kind = DtypeError if x.dtype != y.dtype else ShapeError
+                kind = DtypeError if x.np_dtype != y.dtype else ShapeError
                 raise kind(
                     f"{what} returns {y} for unknown {i}, which is {x.spec}: return its shape and dtype, or start "
                     f"from {y}{at(user_location())}"

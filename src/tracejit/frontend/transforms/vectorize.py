@@ -160,7 +160,7 @@ class _One:
 
     def batched(self, mapped: Sequence[Tensor], size: Size) -> tuple[list[Tensor], list[bool]]:
         """Its results for all examples, and which of them differ between examples."""
-        specs = [TensorSpec(x.shape[1:], x.dtype) for x in mapped]
+        specs = [TensorSpec(x.shape[1:], x.np_dtype) for x in mapped]
         name = getattr(self.f, "__name__", type(self.f).__name__)
         traced = traced_with_arrays(lambda: trace(self.run, specs, name), self.f, self.leaves, set())
         state = [_entry(h, size) for h in traced.held]
@@ -312,7 +312,7 @@ def _placed(y: Tensor, own: bool, axis: int | None, size: Size) -> Tensor:
     if axis is None:
         if own:
             raise ValueError(
-                f"vmap: out_axes is None for a result of {TensorSpec(y.shape[1:], y.dtype)} that differs between "
+                f"vmap: out_axes is None for a result of {TensorSpec(y.shape[1:], y.np_dtype)} that differs between "
                 f"examples{at(user_location())}"
             )
         return y
@@ -320,7 +320,7 @@ def _placed(y: Tensor, own: bool, axis: int | None, size: Size) -> Tensor:
     rank = len(whole.shape)
     if not -rank <= axis < rank:
         raise ShapeError(
-            f"vmap: out_axes is {axis} for a result of {TensorSpec(whole.shape[1:], y.dtype)} per example"
+            f"vmap: out_axes is {axis} for a result of {TensorSpec(whole.shape[1:], y.np_dtype)} per example"
             f"{at(user_location())}"
         )
     return moved(whole, 0, axis % rank)

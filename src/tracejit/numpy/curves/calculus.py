@@ -77,7 +77,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     """
     x = array(ary)
     middle = diff(ops.reshape(x, shape=(x.spec.size,)))
-    ends = [None if v is None else ops.cast(array(v), dtype=middle.dtype) for v in (to_begin, to_end)]
+    ends = [None if v is None else ops.cast(array(v), dtype=middle.np_dtype) for v in (to_begin, to_end)]
     parts = [ends[0], middle, ends[1]]
     return ops.concat(*(ops.reshape(v, shape=(v.spec.size,)) for v in parts if v is not None), axis=0)
 
@@ -325,5 +325,5 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
         shape=tuple([1 if k == axis else d for k, d in enumerate(x.shape)]), value=0.0, dtype=x.dtype
     )
     unwrapped = x + ops.cumsum(ops.concat(first, moved, axis=axis), axis=axis)
-    whole = np.result_type(array(p).dtype, period)
+    whole = np.result_type(array(p).np_dtype, period)
     return ops.cast(unwrapped, dtype=whole) if whole.kind in "iu" else unwrapped

@@ -37,7 +37,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = "raise", *, inplace: bool =
     flat = numbered(ops.reshape(numbers, shape=(count,)), x.spec.size, mode)
     values = _repeated(values, ops.iota(size=count, dtype=np.dtype(np.int64)))
     row = ops.reshape(x, shape=(x.spec.size,))
-    return ops.reshape(ops.scatter_set(row, flat, ops.cast(values, dtype=x.dtype), axis=0), shape=x.shape)
+    return ops.reshape(ops.scatter_set(row, flat, ops.cast(values, dtype=x.np_dtype), axis=0), shape=x.shape)
 
 
 def _admit_copy(name: str, inplace: bool) -> None:
@@ -73,7 +73,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Tensor:
         raise ValueError(f"place needs values to write, got none{at(user_location())}")
     row = ops.reshape(ops.cast(chosen, dtype=np.dtype(np.int64)), shape=(x.spec.size,))
     written = _repeated(values, ops.maximum(ops.cumsum(row, axis=0) - 1, 0))
-    written = ops.reshape(ops.cast(written, dtype=x.dtype), shape=x.shape)
+    written = ops.reshape(ops.cast(written, dtype=x.np_dtype), shape=x.shape)
     return ops.where(ops.reshape(chosen, shape=x.shape), written, x)
 
 
@@ -108,7 +108,7 @@ def put_along_axis(
     ]
     placed = clipped(numbers, x.shape[along]) if mode == "clip" else numbered(numbers, x.shape[along], mode)
     where = tuple([placed if k == along else places[k] for k in range(rank)])
-    return ops.reshape(At(x)[where].set(ops.cast(array(values), dtype=x.dtype)), shape=array(arr).shape)
+    return ops.reshape(At(x)[where].set(ops.cast(array(values), dtype=x.np_dtype)), shape=array(arr).shape)
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Tensor:

@@ -111,7 +111,7 @@ def _log_of_sum(a: Any, b: Any) -> Any:
 
 
 def _hypot(x1: Tensor, x2: Tensor) -> Tensor:
-    return ops.cast(elementary.hypot(x1, x2), dtype=x1.dtype)
+    return ops.cast(elementary.hypot(x1, x2), dtype=x1.np_dtype)
 
 
 def _quotient(x1: Any, x2: Any) -> Tensor:

@@ -107,7 +107,7 @@ def signbit(x: Any) -> Tensor:
     tf.Tensor([ True False  True], shape=(3,), dtype=bool)
     """
     v = array(x)
-    return ops.signbit(v) if v.dtype.kind == "f" else division.signbit(v)
+    return ops.signbit(v) if v.np_dtype.kind == "f" else division.signbit(v)
 
 
 def copysign(x1: Any, x2: Any) -> Tensor:
@@ -136,7 +136,7 @@ def float_power(x1: Any, x2: Any) -> Tensor:
     tf.Tensor([0.5        0.33333333], shape=(2,), dtype=float64)
     """
     base, exponent = two_floats(x1, x2)
-    wide = np.result_type(base.dtype, np.float64)
+    wide = np.result_type(base.np_dtype, np.float64)
     return ops.pow(ops.cast(base, dtype=wide), ops.cast(exponent, dtype=wide))
 
 
@@ -200,7 +200,7 @@ def heaviside(x1: Any, x2: Any) -> Tensor:
     tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
     """
     x, middle = two_floats(x1, x2)
-    above = ops.cast(ops.less(0, x), dtype=x.dtype)
+    above = ops.cast(ops.less(0, x), dtype=x.np_dtype)
     return ops.where(ops.is_nan(x), x, ops.where(ops.equal(x, 0), middle, above))
 
 
@@ -329,10 +329,10 @@ def ldexp(x1: Any, x2: Any) -> Tensor:
     tf.Tensor([4.  1.5], shape=(2,), dtype=float64)
     """
     power = array(x2)
-    if power.dtype.kind not in "iu":
+    if power.np_dtype.kind not in "iu":
         raise DtypeError(f"takes an exponent of integers, got {power.spec}{at(user_location())}")
     x = real_numbers(x1)
-    return ops.ldexp(x, ops.cast(power, dtype=x.dtype))
+    return ops.ldexp(x, ops.cast(power, dtype=x.np_dtype))
 
 
 def frexp(x: Any) -> tuple[Tensor, Tensor]:
@@ -363,9 +363,9 @@ def spacing(x: Any) -> Tensor:
     tf.Tensor([2.22044605e-16 4.44089210e-16], shape=(2,), dtype=float64)
     """
     v = stop_gradient(real_numbers(x))
-    upwards = v.dtype == np.float16
+    upwards = v.np_dtype == np.float16
     size = v if upwards else ops.abs(v)
-    gap = ops.subtract(ops.nextafter(size, ops.cast(as_tensor(np.inf), dtype=v.dtype)), size)
+    gap = ops.subtract(ops.nextafter(size, ops.cast(as_tensor(np.inf), dtype=v.np_dtype)), size)
     signed = gap if upwards else ops.where(ops.less(v, 0), ops.negative(gap), gap)
     return ops.where(ops.equal(ops.abs(v), np.inf), np.nan, signed)
 
@@ -423,12 +423,12 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Tensor:
     tf.Tensor([131], shape=(1,), dtype=uint8)
     """
     x, along = lined_up(a, axis)
-    if x.dtype.kind not in "biu":
+    if x.np_dtype.kind not in "biu":
         raise DtypeError(f"takes integers and bools, got {x.spec}{at(user_location())}")
     last = moveaxis(ops.not_equal(ops.cast(x, dtype=np.dtype(np.int64)), 0), along, -1)
     size = known(last.shape[-1])
     groups = -(-size // 8)
-    missing = ops.fill(shape=(*last.shape[:-1], 8 * groups - size), value=False, dtype=last.dtype)
+    missing = ops.fill(shape=(*last.shape[:-1], 8 * groups - size), value=False, dtype=last.np_dtype)
     bits = ops.reshape(
         ops.concat(last, missing, axis=len(last.shape) - 1), shape=(*last.shape[:-1], groups, 8)
     )
@@ -449,7 +449,7 @@ def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitord
     tf.Tensor([1 0 0 0 0 0 1 1], shape=(8,), dtype=uint8)
     """
     x, along = lined_up(a, axis)
-    if x.dtype != np.uint8:
+    if x.np_dtype != np.uint8:
         raise DtypeError(f"takes uint8, got {x.spec}{at(user_location())}")
     last = ops.cast(moveaxis(x, along, -1), dtype=np.dtype(np.int64))
     ones = ops.not_equal(ops.bitwise_and(expand_dims(last, -1), _bits(bitorder)), 0)
@@ -481,9 +481,9 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     x = array(a)
-    if x.dtype.kind != "c":
+    if x.np_dtype.kind != "c":
         return x
-    small = tol * np.finfo(x.dtype).eps if tol > 1 else tol
+    small = tol * np.finfo(x.np_dtype).eps if tol > 1 else tol
     return ops.real(x) if bool(np.all(np.abs(values_of(x).imag) < small)) else x
 
 

@@ -88,4 +88,4 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     chosen: Any = values[-1] if len(values) > len(conditions) else 0
     for condition, value in zip(conditions, values, strict=False):
         chosen = ops.where(array(condition), *matched(arrays(value, chosen), {})[0])
-    return ops.broadcast_to(ops.cast(array(chosen), dtype=v.dtype), shape=v.shape)
+    return ops.broadcast_to(ops.cast(array(chosen), dtype=v.np_dtype), shape=v.shape)

@@ -234,7 +234,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 
 def _promoted(ar1: Any, ar2: Any) -> list[Tensor]:
     rows = [_row(x) for x in (ar1, ar2)]
-    dtype = np.result_type(*[x.dtype for x in rows])
+    dtype = np.result_type(*[x.np_dtype for x in rows])
     return [ops.cast(x, dtype=dtype) for x in rows]
 
 

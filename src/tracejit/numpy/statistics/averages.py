@@ -109,7 +109,7 @@ def _weights(rows: Any, often: Any, much: Any, less: float) -> tuple[Any, Any]:
 
 def _variables(m: Any, rowvar: bool, dtype: Any) -> Any:
     x = wide_floats(m)
-    x = array(x, np.result_type(x.dtype, np.float64) if dtype is None else dtype)
+    x = array(x, np.result_type(x.np_dtype, np.float64) if dtype is None else dtype)
     if len(x.shape) > 2:
         raise ShapeError(f"takes a vector or a matrix of observations, got {x.spec}{at(user_location())}")
     if len(x.shape) < 2:

@@ -34,7 +34,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     tf.Tensor([1 2 0 1], shape=(4,), dtype=int64)
     """
     numbers = array(x)
-    if numbers.dtype.kind not in "biu" and numbers.shape != (0,):
+    if numbers.np_dtype.kind not in "biu" and numbers.shape != (0,):
         raise DtypeError(
             f"bincount counts integers, got {numbers.spec}: cast them first{at(user_location())}"
         )
@@ -140,7 +140,7 @@ def histogram_bin_edges(
     if range is None and any_is_zero(x.shape):
         range = (0.0, 1.0)
     ends = (reductions.min(x), reductions.max(x)) if range is None else range
-    low, high = (ops.cast(wide_floats(end), dtype=x.dtype) for end in ends)
+    low, high = (ops.cast(wide_floats(end), dtype=x.np_dtype) for end in ends)
     flat = ops.equal(low, high)
     low, high = ops.where(flat, ops.subtract(low, 0.5), low), ops.where(flat, ops.add(high, 0.5), high)
     return linspace(low, high, int(bins) + 1)

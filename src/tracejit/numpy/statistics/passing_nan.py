@@ -26,7 +26,7 @@ def _numbers(a: Any, neutral: Any, where: Any = None) -> tuple[Any, Any]:
     if where is not None:
         chosen = ops.logical_and(truth(where), ops.logical_not(ops.is_nan(x)))
         return ops.broadcast_to(chosen, shape=x.shape), ops.where(chosen, x, neutral)
-    if x.dtype.kind not in "fc":
+    if x.np_dtype.kind not in "fc":
         return None, x
     missing = ops.is_nan(x)
     return ops.logical_not(missing), ops.where(missing, neutral, x)
@@ -278,7 +278,7 @@ def nanquantile(
     require_parts(parts)
     rows: Any = ordering.sort(rows_of(x, axis))
     count = reductions.sum(ops.logical_not(ops.is_nan(rows)), -1, keepdims=True)
-    count = ops.cast(count, dtype=parts.dtype)
+    count = ops.cast(count, dtype=parts.np_dtype)
     place = places_of(ops.reshape(parts, shape=(parts.spec.size,)), ops.maximum(count, 1.0), method)
     found = between(rows, place, method, sorting.take_along)
     found = moved(ops.where(ops.equal(count, 0), np.nan, found), -1, 0)

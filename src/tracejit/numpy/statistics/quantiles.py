@@ -62,7 +62,7 @@ def quantile(
     quantiles = ops.transpose(quantiles, perm=(lead, *range(lead)))
     shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
     quantiles = ops.reshape(quantiles, shape=(*part.shape, *shape))
-    whole = array(a).dtype
+    whole = array(a).np_dtype
     return ops.cast(quantiles, dtype=whole) if whole.kind in "iuf" and method in _OF_ELEMENTS else quantiles
 
 

@@ -46,7 +46,7 @@ def weighted_quantile(
     counts = ops.where(lost, 0.0, counts) if passes_nan else counts
     order = sorting.order(rows)
     ordered, sums = sorting.take_along(rows, order), reductions.cumsum(sorting.take_along(counts, order), -1)
-    shares = ops.cast(ops.divide(sums, get(sums, (Ellipsis, slice(-1, None)))), dtype=parts.dtype)
+    shares = ops.cast(ops.divide(sums, get(sums, (Ellipsis, slice(-1, None)))), dtype=parts.np_dtype)
     flat = ops.reshape(parts, shape=(parts.spec.size, 1))
     below = ops.logical_or(ops.less(expand_dims(shares, -2), flat), ops.equal(expand_dims(shares, -2), 0))
     found = sorting.take_along(ordered, ops.minimum(reductions.sum(below, -1), rows.shape[-1] - 1))
@@ -54,4 +54,4 @@ def weighted_quantile(
         found = ops.where(reductions.any(lost, -1, keepdims=True), np.nan, found)
     shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
     quantiles = ops.reshape(moveaxis(found, -1, 0), shape=(*parts.shape, *shape))
-    return ops.cast(quantiles, dtype=array(a).dtype) if array(a).dtype.kind in "iuf" else quantiles
+    return ops.cast(quantiles, dtype=array(a).np_dtype) if array(a).np_dtype.kind in "iuf" else quantiles

@@ -35,7 +35,9 @@ def _evenly(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
     (x, indices, values), (y,) = record.inputs, record.outputs
     among = ops.equal(x, y)
     chosen = ops.equal(values, ops.gather(y, indices, axis=0))
-    count = ops.scatter_add(ops.cast(among, dtype=y.dtype), indices, ops.cast(chosen, dtype=y.dtype), axis=0)
+    count = ops.scatter_add(
+        ops.cast(among, dtype=y.np_dtype), indices, ops.cast(chosen, dtype=y.np_dtype), axis=0
+    )
     share = ops.divide(dense(gs[0]), count)
     return [
         ops.where(among, share, 0.0) if needs[0] else None,

@@ -215,7 +215,7 @@ def _slice_set_nests(b: Any, out: TensorSpec, x: Any, v: Any, *, slices: Slices)
 
 @defop(
     vjp=(
-        lambda g, y, x, v, *, slices: ops.slice_set(g, ops.cast(0.0, dtype=g.dtype), slices=slices),
+        lambda g, y, x, v, *, slices: ops.slice_set(g, ops.cast(0.0, dtype=g.np_dtype), slices=slices),
         lambda g, y, x, v, *, slices: ops.slice(g, slices=slices),
     ),
     jvp=lambda record, ts: [_update_tangent(record, ts, ops.slice_set)],
@@ -314,7 +314,7 @@ def dynamic_slice(x: TensorSpec, starts: TensorSpec, *, sizes: tuple[Size, ...])
 
 def _canonical_update(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
-    return (x, converted(inputs[1], x.dtype), _starts(inputs[2])), attrs
+    return (x, converted(inputs[1], x.np_dtype), _starts(inputs[2])), attrs
 
 
 def _window_write(add: bool) -> Nests:
@@ -344,7 +344,7 @@ def _window_spec(x: TensorSpec, v: TensorSpec, starts: TensorSpec) -> TensorSpec
 
 
 def _no_longer_read(g: Any, y: Any, x: Any, v: Any, starts: Any) -> Any:
-    zero = ops.fill(shape=v.shape, value=0.0, dtype=g.dtype)
+    zero = ops.fill(shape=v.shape, value=0.0, dtype=g.np_dtype)
     return ops.dynamic_update_slice(g, zero, starts)
 
 

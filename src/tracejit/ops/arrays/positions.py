@@ -81,7 +81,7 @@ def _scatter_set_nests(
 
 
 def _x_cotangent(g: Any, y: Any, x: Any, indices: Any, values: Any, **attrs: Any) -> Any:
-    zero = ops.fill(shape=values.shape, value=0.0, dtype=g.dtype)
+    zero = ops.fill(shape=values.shape, value=0.0, dtype=g.np_dtype)
     return ops.scatter_set(g, indices, zero, **attrs)
 
 
@@ -100,7 +100,7 @@ def _values_cotangent(
     between, behind = x.shape[batch_dims:axis], x.shape[axis + 1 :]
     shape = (*lead, *(1 for _ in between), *own, *(1 for _ in behind))
     wins = ops.reshape(ops.equal(winner, number), shape=shape)
-    return ops.where(wins, cotangent, ops.cast(0.0, dtype=g.dtype))
+    return ops.where(wins, cotangent, ops.cast(0.0, dtype=g.np_dtype))
 
 
 @defop(

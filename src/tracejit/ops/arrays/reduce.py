@@ -101,7 +101,7 @@ def reduce_sum(x: TensorSpec, *, axis: tuple[int, ...]) -> TensorSpec:
 
 def _shares(y: Any, x: Any, axis: tuple[int, ...]) -> Any:
     """Each element's part in the extreme: ties share it. Divided per element, so that no elements give no NaN."""
-    best = ops.cast(ops.equal(x, expand(y, x, axis)), dtype=x.dtype)
+    best = ops.cast(ops.equal(x, expand(y, x, axis)), dtype=x.np_dtype)
     return best / expand(ops.reduce_sum(best, axis=axis), x, axis)
 
 

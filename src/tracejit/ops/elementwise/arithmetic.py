@@ -28,9 +28,9 @@ def matched(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     """Canonicalize: bring all inputs to one dtype."""
     first = inputs[0]
     if first.__class__ is Tensor:
-        dtype = first.dtype
+        dtype = first.np_dtype
         for x in inputs:
-            if x.__class__ is not Tensor or x.dtype is not dtype:
+            if x.__class__ is not Tensor or x.np_dtype is not dtype:
                 return promote(inputs, converted), attrs
         return inputs, attrs
     return promote(inputs, converted), attrs
@@ -131,7 +131,7 @@ def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
 
 
 @defop(
-    vjp=(lambda g, y, x, *, dtype: cast_back(g, x.dtype),),
+    vjp=(lambda g, y, x, *, dtype: cast_back(g, x.np_dtype),),
     linear=True,
     kernel=_cast_kernel,
     lower=Scalar("cast"),
@@ -159,7 +159,7 @@ def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
 
 def cast_back(g: Any, dtype: np.dtype) -> Any:
     """The cotangent of a cast: none through integers."""
-    return cast(g, dtype=dtype) if g.dtype.kind in "fc" else None
+    return cast(g, dtype=dtype) if g.np_dtype.kind in "fc" else None
 
 
 @defop(

@@ -67,7 +67,7 @@ def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 
 def _as_bools(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     tensors = [as_tensor(x) for x in inputs]
-    require(all(t.dtype == BOOL for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
+    require(all(t.np_dtype == BOOL for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
     return tensors, attrs
 
 
@@ -111,9 +111,9 @@ def is_nan(x: TensorSpec) -> TensorSpec:
 def _selected(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     chosen, _ = matched(inputs[1:], {})
     condition = as_tensor(inputs[0])
-    if condition.dtype != BOOL:
+    if condition.np_dtype != BOOL:
         raise DtypeError(
-            f"takes a bool condition, got {dtype_name(condition.dtype)}: compare first, as in x != 0"
+            f"takes a bool condition, got {dtype_name(condition.np_dtype)}: compare first, as in x != 0"
         )
     return (condition, *chosen), attrs
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.failures import FAILURES
+from ...core.errors import FAILURES
 from ...core.ir.graph import literal
 from ...core.op import Attrs, defop, ops, real
 from ...core.spec import TensorSpec

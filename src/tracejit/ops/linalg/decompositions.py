@@ -15,8 +15,7 @@ import numpy as np
 from ...core.autodiff.batching import Batch, by_rows
 from ...core.autodiff.scattered import dense
 from ...core.dim import Size, known, product, same
-from ...core.errors import GradientError, at, own_location, require
-from ...core.failures import FailedComputation
+from ...core.errors import FailedComputation, GradientError, at, own_location, require
 from ...core.op import OPS, Joint, defop, floating, ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tracing.dispatch import Record

@@ -27,7 +27,7 @@ def eliminated(a: Tensor, b: Tensor) -> Tensor:
     (whole,) = for_each(_eliminate, [ops.concat(a, b, axis=1)], [lost], n)
     left = ops.slice(whole, slices=(*rows, (0, n, 1)))
     right = ops.slice(whole, slices=(*rows, (n, b.shape[1], 1)))
-    start = ops.fill(shape=b.shape, value=0.0, dtype=b.dtype)
+    start = ops.fill(shape=b.shape, value=0.0, dtype=b.np_dtype)
     (solution,) = for_each(_substitute, [start], [left, right], n, reverse=True)
     return ops.where(lost, np.nan, solution)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.autodiff.scattered import dense
-from ...core.failures import FailedComputation
+from ...core.errors import FailedComputation
 from ...core.op import Joint, defop, floating, ops
 from ...core.op import real as floats
 from ...core.spec import TensorSpec
@@ -30,7 +30,7 @@ def identity_of(a: Any) -> Any:
     """The identity matrix of the size and dtype of `a`."""
     n = a.shape[-1]
     here = ops.iota(size=n, dtype=INDEX.dtype)
-    return ops.cast(ops.equal(expand_dims(here, 1), here), dtype=a.dtype)
+    return ops.cast(ops.equal(expand_dims(here, 1), here), dtype=a.np_dtype)
 
 
 # ---- determinants ---------------------------------------------------------------------------------------
@@ -58,9 +58,9 @@ def _eliminated(k: Tensor, whole: Tensor, sign: Tensor) -> list[Tensor]:
 
 def _triangle(a: Tensor) -> tuple[Tensor, Tensor]:
     """The diagonal after elimination, and the sign of the exchange of rows."""
-    if a.dtype in KNOWN:
+    if a.np_dtype in KNOWN:
         return _pivots(a)
-    start = [a, ops.fill(shape=(), value=1, dtype=a.dtype)]
+    start = [a, ops.fill(shape=(), value=1, dtype=a.np_dtype)]
     whole, sign = for_each(_eliminated, start, [], a.shape[0])
     return ops.reduce_sum(ops.where(ops.not_equal(identity_of(a), 0), whole, 0), axis=(1,)), sign
 
@@ -70,7 +70,7 @@ def _pivots(a: Tensor) -> tuple[Tensor, Tensor]:
     lu, exchanged, _ = ops.lu_factor(a)
     number = ops.iota(size=a.shape[-1], dtype=INDEX.dtype)
     turns = ops.where(ops.equal(exchanged, number), 1.0, -1.0)
-    return _diagonal(lu), _product(ops.cast(turns, dtype=a.dtype), _one(a))
+    return _diagonal(lu), _product(ops.cast(turns, dtype=a.np_dtype), _one(a))
 
 
 def _diagonal(a: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ def det(a: TensorSpec) -> TensorSpec:
 
 
 def _one(a: Any) -> Any:
-    return ops.fill(shape=a.shape[:-2], value=1, dtype=a.dtype)
+    return ops.fill(shape=a.shape[:-2], value=1, dtype=a.np_dtype)
 
 
 def _slogdet_kernel(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +161,7 @@ def _slogdet_vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Any]:
 
 def _slogdet(a: Tensor) -> list[Tensor]:
     if a.shape[-1] == 0:
-        return [_one(a), ops.fill(shape=a.shape[:-2], value=0, dtype=a.dtype)]
+        return [_one(a), ops.fill(shape=a.shape[:-2], value=0, dtype=a.np_dtype)]
     diagonal, sign = _triangle(a)
     size = ops.reduce_sum(ops.log(ops.abs(diagonal)), axis=(len(diagonal.shape) - 1,))
     return [ops.where(ops.is_nan(size), np.nan, _product(ops.sign(diagonal), sign)), size]
@@ -196,7 +196,7 @@ def _inverse_kernel(a: np.ndarray) -> np.ndarray:
 
 
 def _inverted(a: Tensor) -> list[Tensor]:
-    if a.dtype not in KNOWN:
+    if a.np_dtype not in KNOWN:
         return [eliminated(a, identity_of(a))]
     factors = ops.lu_factor(a)
     check_state(factors[2], SINGULAR)
@@ -260,7 +260,7 @@ def _cholesky_jvp(record: Any, ts: list[Any]) -> list[Any]:
 
 def _pulled_back(y: Tensor, g: Tensor) -> list[Tensor]:
     """By the kernel, or as Murray, Differentiation of the Cholesky decomposition, 2016: L^-T Phi(L^T G) L^-1."""
-    if y.dtype in KNOWN:
+    if y.np_dtype in KNOWN:
         return [ops.cholesky_backward(y, g)]
     inner = _lower_half(ops.matmul(swapped(y), triangle(g, True)))
     left = ops.triangular_solve(y, inner, adjoint=True)
@@ -308,7 +308,7 @@ def _factored(k: Tensor, y: Tensor, a: Tensor, lost: Tensor) -> list[Tensor]:
 def _cholesky(a: Tensor) -> list[Tensor]:
     if a.shape[-1] == 0:
         return [a]
-    if a.dtype in KNOWN:
+    if a.np_dtype in KNOWN:
         y, state = ops.cholesky_factor(a)
         check_state(state, NOT_POSITIVE)
         return [y]
@@ -316,7 +316,7 @@ def _cholesky(a: Tensor) -> list[Tensor]:
     lower = ops.less_equal(number, expand_dims(number, 1))
     finite = ops.less(ops.abs(ops.where(lower, a, 0.0)), np.inf)
     lost = ops.logical_not(ops.reduce_min(finite))
-    start = ops.fill(shape=a.shape, value=0.0, dtype=a.dtype)
+    start = ops.fill(shape=a.shape, value=0.0, dtype=a.np_dtype)
     (y,) = for_each(_factored, [start], [a, lost], a.shape[0])
     return [ops.where(ops.logical_and(lost, lower), np.nan, ops.where(lost, 0.0, y))]
 

@@ -43,7 +43,7 @@ def by_stacks(name: str) -> Callable[..., Any]:
     """The batch rule of an op that takes stacks."""
 
     def rule(batch: Batch, *inputs: Tensor, **attrs: Any) -> Any:
-        if inputs[0].dtype in KNOWN:
+        if inputs[0].np_dtype in KNOWN:
             return OPS[name](*batch.all_spread(inputs), **attrs)
         return by_rows(OPS[name], batch, inputs, attrs)
 

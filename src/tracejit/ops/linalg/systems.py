@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.autodiff.scattered import dense
-from ...core.failures import FailedComputation
+from ...core.errors import FailedComputation
 from ...core.op import OPS, Joint, defop, floating, ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
@@ -83,7 +83,7 @@ _TRAITS = ("expensive", "may_fail", "polls")
 
 def _solved(a: Tensor, b: Tensor, *, adjoint: bool = False) -> list[Tensor]:
     """By the factors, which are the same for all right sides and for the adjoint, or by loops."""
-    if a.dtype not in KNOWN:
+    if a.np_dtype not in KNOWN:
         return [eliminated(swapped(a) if adjoint else a, b)]
     lu, pivots, state = ops.lu_factor(a)
     check_state(state, SINGULAR)
@@ -123,7 +123,7 @@ def _triangular_kernel(
 
 
 def _substituted(a: Tensor, b: Tensor, *, lower: bool = True, adjoint: bool = False) -> list[Tensor]:
-    if a.dtype not in KNOWN:
+    if a.np_dtype not in KNOWN:
         part = triangle(a, lower)
         return [eliminated(swapped(part) if adjoint else part, b)]
     x, state = ops.substitute(turned(a) if adjoint else a, b, upper=lower == adjoint)

@@ -342,7 +342,7 @@ def _traced_mask(index: Any) -> Any:
     if len(given) == 2 and given[1] is Ellipsis:
         given = given[:1]
     mask = given[0] if len(given) == 1 else None
-    traced = isinstance(mask, Tensor) and mask.dtype.kind == "b" and mask.is_symbolic
+    traced = isinstance(mask, Tensor) and mask.np_dtype.kind == "b" and mask.is_symbolic
     return mask if traced else None
 
 

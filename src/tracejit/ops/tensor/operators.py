@@ -73,21 +73,21 @@ def _of_one_dtype(
 
     def operator(self: Any, other: Any) -> Any:
         mode = state.mode
-        if mode.slow or self.__class__ is not Tensor or self.dtype.kind not in kinds:
+        if mode.slow or self.__class__ is not Tensor or self.np_dtype.kind not in kinds:
             return otherwise(self, other)
         calls = next_call()
         if calls == SOON or calls == OFTEN:
             seams.operators_are_hot(calls == OFTEN)
         kind = other.__class__
-        if kind is Tensor and other.dtype is self.dtype:
+        if kind is Tensor and other.np_dtype is self.np_dtype:
             operand = other
         elif kind is float or kind is int:
-            operand = known_scalar((kind, other, self.dtype.num))
+            operand = known_scalar((kind, other, self.np_dtype.num))
             if operand is None:
                 return otherwise(self, other)
         else:
             operand = read_variable(other)
-            if operand.__class__ is not Tensor or operand.dtype is not self.dtype:
+            if operand.__class__ is not Tensor or operand.np_dtype is not self.np_dtype:
                 return otherwise(self, operand)
         return apply_fast(mode, op, (operand, self) if turned else (self, operand), NO_ATTRS)
 
@@ -99,7 +99,7 @@ def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., A
 
     def forward(self: Any, other: Any) -> Any:
         if otherwise is not None:
-            if self.dtype.kind == "O":
+            if self.np_dtype.kind == "O":
                 return _compared_text(self, other, otherwise)
             if other is None or isinstance(other, str):
                 return otherwise
@@ -114,7 +114,7 @@ def _compared_text(self: Any, other: Any, otherwise: bool) -> Any:
         text = as_tensor(other)
     except DtypeError:
         return otherwise
-    if text.dtype.kind != "O":
+    if text.np_dtype.kind != "O":
         return otherwise
     return text_values.compared(self, text, unequal=otherwise)
 
@@ -123,7 +123,7 @@ def _added(op: Callable[..., Any], turned: bool) -> Callable[..., Any]:
     """``+``: strings are joined."""
 
     def add(self: Any, other: Any) -> Any:
-        if self.dtype.kind == "O" and text_values.is_text(other):
+        if self.np_dtype.kind == "O" and text_values.is_text(other):
             return text_values.joined((other, self) if turned else (self, other))
         return op(other, self) if turned else op(self, other)
 
@@ -146,7 +146,7 @@ def _logic_or_bits(logic: Callable[..., Any], of_bits: Callable[..., Any]) -> Ca
 
     def op(a: Any, b: Any) -> Any:
         (a, b), _ = arithmetic.matched((a, b), {})
-        return (logic if a.dtype.kind == "b" else of_bits)(a, b)
+        return (logic if a.np_dtype.kind == "b" else of_bits)(a, b)
 
     return op
 
@@ -187,7 +187,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     methods["__neg__"] = lambda self: arithmetic.negative(self)
     methods["__pos__"] = lambda self: ops.identity(self)
     methods["__abs__"] = lambda self: arithmetic.abs(self)
-    methods["__invert__"] = lambda self: (compare.logical_not if self.dtype.kind == "b" else bits.invert)(
+    methods["__invert__"] = lambda self: (compare.logical_not if self.np_dtype.kind == "b" else bits.invert)(
         self
     )
     return methods
@@ -324,8 +324,8 @@ def _reduction(reduce: Callable[..., Any], added_up: bool = False) -> Callable[.
     def method(self: Any, axis: Any = None, keepdims: bool = False, **others: Any) -> Any:
         if others:
             return numpy_function(name)(self, axis, keepdims=keepdims, **others)
-        if added_up and self.dtype.kind in "biu":
-            self = arithmetic.cast(self, dtype=_WIDEST[self.dtype.kind])
+        if added_up and self.np_dtype.kind in "biu":
+            self = arithmetic.cast(self, dtype=_WIDEST[self.np_dtype.kind])
         y = reduce(self, axis=axis)
         return ops.reshape(y, shape=kept(self.shape, axes_of(axis, len(self.shape)))) if keepdims else y
 
@@ -405,7 +405,7 @@ PROTOCOLS: dict[str, Any] = {
     **METHODS,
     "tolist": _to_list,
     "tobytes": _to_bytes,
-    "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes that one element takes."),
+    "itemsize": property(lambda self: self.np_dtype.itemsize, doc="Bytes that one element takes."),
     "copy": _copied,
     "size": property(lambda self: self.spec.size, doc="Number of elements."),
     "mT": property(_matrices_transposed, doc="The last two axes exchanged."),

@@ -57,7 +57,7 @@ class Sharing(Rewritten):
 
     def __init__(self, lender: Tensor):
         self.lender = lender
-        self.dtype = lender.dtype
+        self.np_dtype = lender.np_dtype
         _lenders[id(self)] = id(lender)
 
     def __del__(self) -> None:

@@ -107,7 +107,7 @@ class _Table:
             raise KeyError("a value of the tape has been dropped")
 
     def _like(self, t: Tensor) -> tuple[int, ...]:
-        return self.at(t.dtype), self.at(t.shape), len(t.shape), self.numbers(t.shape)
+        return self.at(t.np_dtype), self.at(t.shape), len(t.shape), self.numbers(t.shape)
 
     def verify_ends(
         self,

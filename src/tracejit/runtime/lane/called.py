@@ -40,7 +40,7 @@ def api(variable: type, lock: Any) -> ctypes.Array[Any] | None:
     table = probe.api()
     if table is None or threading.local is not _thread._local or not _refers():
         return None
-    tensor = _offsets(Tensor, ("_payload", "_spec", "dtype", "serial"))
+    tensor = _offsets(Tensor, ("_payload", "_spec", "np_dtype", "serial"))
     (busy,), (value,) = _offsets(Mode, ("busy",)), _offsets(variable, ("_value",))
     serials = getattr(next_serial, "__self__", None)
     if 0 in (*tensor, busy, value) or serials is None or not _counts() or not _tells_of_weak(Tensor):

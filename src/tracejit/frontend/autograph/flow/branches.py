@@ -69,7 +69,7 @@ def truth(x: Any) -> Tensor:
         )
     if t.shape:
         t = ops.reshape(t, shape=())
-    return t if t.dtype == BOOL.dtype else ops.not_equal(t, 0)
+    return t if t.np_dtype == BOOL.dtype else ops.not_equal(t, 0)
 
 
 def branch(

@@ -105,7 +105,7 @@ class Filled(BuiltList):
 
     def __getitem__(self, index: Any) -> Any:
         count, *rows = self.state
-        if not rows or not (index.__class__ is int or as_tensor(index).dtype.kind in "iu"):
+        if not rows or not (index.__class__ is int or as_tensor(index).np_dtype.kind in "iu"):
             raise self._refused()
         place = (
             ops.add(count, as_tensor(index, INDEX.dtype)) if index.__class__ is int and index < 0 else index
@@ -176,7 +176,7 @@ def _check_counts(counted: dict[str, Filled], filled: dict[str, Filled]) -> None
         message = (
             f"the loop that builds the list {name!r} was another one the second time, by a rounding error"
         )
-        ops.check(ops.cast(equal, dtype=as_tensor(0.0, "float32").dtype), message=message)
+        ops.check(ops.cast(equal, dtype=as_tensor(0.0, "float32").np_dtype), message=message)
 
 
 def _built(before: list[Any] | Stacked, filled: Filled) -> Any:

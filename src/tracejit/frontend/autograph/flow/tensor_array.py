@@ -161,7 +161,7 @@ class TensorArray:
     def _element(self, value: Any) -> Tensor:
         if not is_number(value):
             value = as_tensor(value)
-        if isinstance(value, Tensor) and value.dtype != self.dtype:
+        if isinstance(value, Tensor) and value.np_dtype != self.dtype:
             raise DtypeError(
                 f"a TensorArray of {self.dtype} is given {value.spec}: cast it, or choose the dtype of the array"
                 f"{at(user_location())}"
@@ -266,7 +266,7 @@ class TensorArray:
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """The array that holds the rows of `value`; ShapeError where there are more of them than elements."""
         rows = as_tensor(value)
-        if rows.dtype != self.dtype:
+        if rows.np_dtype != self.dtype:
             rows = as_tensor(value, self.dtype) if not isinstance(value, Tensor) else self._element(rows)
         length = self._length()
         if not rows.shape or (not self.dynamic_size and not same(rows.shape[0], length)):
@@ -380,7 +380,7 @@ def _place(index: Any) -> Any:
         return int(index)
     place = as_tensor(index)
     if not place.shape:
-        there = ops.greater_equal(place, as_tensor(0, place.dtype))
+        there = ops.greater_equal(place, as_tensor(0, place.np_dtype))
         ops.check(ops.cast(there, dtype=np.dtype(np.float32)), message=_NEGATIVE, error="IndexError")
     return place
 

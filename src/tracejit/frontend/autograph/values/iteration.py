@@ -31,9 +31,9 @@ def _int64(x: Any) -> Tensor:
     if x.__class__ is Weak:
         return x.in_dtype(_INT)
     t = as_tensor(x, _INT) if isinstance(x, int) else as_tensor(x)
-    if t.dtype.kind not in "iu":
+    if t.np_dtype.kind not in "iu":
         raise TypeError(f"range() takes integers, not {t.spec}{at(user_location())}")
-    return t if t.dtype == _INT else ops.cast(t, dtype=_INT)
+    return t if t.np_dtype == _INT else ops.cast(t, dtype=_INT)
 
 
 class Looped(ABC):
@@ -322,7 +322,7 @@ def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
         if not any(traced(x) for x in (start, limit, delta)):
             return original(start, limit, delta, dtype, name)
         first, stop = (0, start) if limit is None else (start, limit)
-        chosen = dtype or next(as_tensor(x).dtype for x in (start, limit, delta) if traced(x))
+        chosen = dtype or next(as_tensor(x).np_dtype for x in (start, limit, delta) if traced(x))
         if as_dtype(chosen).kind not in "iu":  # floats may still be constants of the trace
             return original(start, limit, delta, dtype, name)
         return TensorRange(first, stop, delta, as_dtype(chosen))

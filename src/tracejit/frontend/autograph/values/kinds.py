@@ -210,7 +210,7 @@ def coerced(x: Any, kind: Kind) -> Tensor:
     """A number as a tensor of the type; ShapeError where the shapes differ."""
     number = wide(x)
     y = as_tensor(x) if number is None else number
-    if y.dtype != kind.spec.dtype:
+    if y.np_dtype != kind.spec.dtype:
         y = as_tensor(x, kind.spec.dtype) if x.__class__ in WIDE else ops.cast(y, dtype=kind.spec.dtype)
     if y.shape != kind.spec.shape and not y.shape:
         y = ops.broadcast_to(y, shape=kind.spec.shape)
@@ -246,7 +246,7 @@ def _taken(weak: Kind, strong: Kind) -> np.dtype:
     """The dtype of a Python number and a tensor."""
     example = KINDS[weak.spec.dtype.kind](0)
     if strong.spec.dtype.kind in "biu" and isinstance(example, (float, complex)):
-        return as_tensor(example).dtype
+        return as_tensor(example).np_dtype
     return np.result_type(strong.spec.dtype, example) if example is not False else strong.spec.dtype
 
 

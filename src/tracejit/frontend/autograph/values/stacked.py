@@ -81,12 +81,12 @@ class Stacked(BuiltList):
         elif isinstance(items, Tensor):
             rows = [items]
         else:
-            dtype, items = self.parts[0].dtype, numbers(items)
+            dtype, items = self.parts[0].np_dtype, numbers(items)
             fits = {int: "iufc", float: "fc"}  # Python numbers take the dtype of the others
             items = [as_tensor(x, dtype) if dtype.kind in fits.get(x.__class__, "") else x for x in items]
             rows = [stack(items)] if items else []
         model = self.parts[0].spec
-        if any(r.dtype != model.dtype or r.shape[1:] != model.shape[1:] for r in rows):
+        if any(r.np_dtype != model.dtype or r.shape[1:] != model.shape[1:] for r in rows):
             raise self._refused()
         return rows
 

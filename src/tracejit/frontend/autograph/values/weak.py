@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import default_dtype
+from ....core.dtype import DTYPES, DType
 from ....core.errors import Untraceable
 from ....core.op import ops
 from ....core.spec import TensorSpec
@@ -48,16 +49,16 @@ class Weak(Unhashable):
     __array_priority__ = 1000
 
     def __init__(self, wide: Tensor):
-        self.weak_kind: type = KINDS[wide.dtype.kind]
+        self.weak_kind: type = KINDS[wide.np_dtype.kind]
         self.wide: Tensor = (
-            wide if wide.dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
+            wide if wide.np_dtype == WIDE[self.weak_kind] else ops.cast(wide, dtype=WIDE[self.weak_kind])
         )
 
     def in_dtype(self, dtype: np.dtype) -> Tensor:
         """As a tensor of `dtype`, with all the digits that it has room for."""
         if self.weak_kind is float and dtype.kind in "biu":
             needs_value("an integer made of it")
-        return self.wide if self.wide.dtype == dtype else ops.cast(self.wide, dtype=dtype)
+        return self.wide if self.wide.np_dtype == dtype else ops.cast(self.wide, dtype=dtype)
 
     def __tensor__(self) -> Tensor:
         return self.in_dtype(default_dtype(self.weak_kind(0)) or WIDE[bool])
@@ -89,8 +90,13 @@ class Weak(Unhashable):
         return ()
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> DType:
         """The dtype it has where it meets no other tensor."""
+        return DTYPES[self.np_dtype]
+
+    @property
+    def np_dtype(self) -> np.dtype:
+        """NumPy's dtype that it has where it meets no other tensor."""
         return default_dtype(self.weak_kind(0)) or WIDE[bool]
 
     @property
@@ -127,7 +133,7 @@ def _arithmetic(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         if name not in _LOGIC:
             numbers = [_not_bool(x) for x in numbers]
         if name in _TRUE_DIVISION:
-            numbers = [x if x.dtype.kind == "c" else ops.cast(x, dtype=WIDE[float]) for x in numbers]
+            numbers = [x if x.np_dtype.kind == "c" else ops.cast(x, dtype=WIDE[float]) for x in numbers]
         y = method(*numbers)
         return tuple(Weak(part) for part in y) if y.__class__ is tuple else Weak(y)
 
@@ -139,7 +145,7 @@ _TRUE_DIVISION = {"__truediv__", "__rtruediv__"}
 
 
 def _not_bool(x: Tensor) -> Tensor:
-    return ops.cast(x, dtype=WIDE[int]) if x.dtype.kind == "b" else x
+    return ops.cast(x, dtype=WIDE[int]) if x.np_dtype.kind == "b" else x
 
 
 def _reading(method: Callable[..., Any]) -> Callable[..., Any]:
