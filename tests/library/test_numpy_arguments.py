@@ -283,6 +283,7 @@ def test_derivatives_follow_what_is_vectorized():
         (lambda: tnp.vectorize(lambda v: v, signature="(n)->()")(F), "not the axes of a result"),
         (lambda: tnp.vectorize(lambda v: (v, v), signature="(n)->(n)")(F), "gives 1 results, got 2"),
         (lambda: tnp.vectorize(distance)(F, np.ones(2)), "broadcast"),
+        (lambda: tnp.vecdot(V, V[:1]), "vectors of one size, got 3 and 1"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_the_users_line(call, message):

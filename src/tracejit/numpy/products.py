@@ -209,6 +209,11 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
     """
     a, b = matched(arrays(x1, x2), {})[0]
     a, b = (moveaxis(v, axis, -1) for v in (a, b))  # it is counted in each
+    if a.shape[-1] != b.shape[-1]:  # one element is no axis of many, as elsewhere in broadcasting
+        raise ShapeError(
+            f"inner products are of vectors of one size, got {a.shape[-1]} and {b.shape[-1]} along axis {axis}"
+            f"{at(user_location())}"
+        )
     product = ops.multiply(ops.conj(a) if a.np_dtype.kind == "c" else a, b)
     return ops.reduce_sum(product, axis=(len(product.shape) - 1,))
 
