@@ -13,8 +13,7 @@ import numpy as np
 
 from ...core.autodiff.batching import Batch, by_rows
 from ...core.dim import Size, product, same
-from ...core.errors import require
-from ...core.failures import FailedComputation
+from ...core.errors import FailedComputation, require
 from ...core.op import OPS, ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor
