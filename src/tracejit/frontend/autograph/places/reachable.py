@@ -308,7 +308,7 @@ def _put_items(x: Any, items: Any) -> None:
 
 def _same_items(a: Any, b: Any) -> bool:
     if a.__class__ is np.ndarray or isinstance(a, array):
-        return len(a) == len(b) and a.tobytes() == b.tobytes()
+        return bool(a.tobytes() == b.tobytes())
     if isinstance(a, dict):
         return same_contents(_items(a), b)
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
