@@ -13,6 +13,8 @@ from tracejit.compiler.loopir.passes.schedule import Target
 from tracejit.core.dim import Dim, Size
 
 SIZES = (1, 2, 3, 5, 8, 17, 40)
+MOST_STEPS = 1 << 17
+"""Of a program, which the interpreter does one by one: sizes are 2 from there on."""
 AVX2 = Target(32, has_masks=False, has_permute=False)
 
 
@@ -26,6 +28,7 @@ class Writer:
         self.buffers: list[Buffer] = []
         self.inputs: list[np.ndarray] = []
         self.count = 0
+        self.steps = 1
 
     def pick(self, *options):
         return options[self.rng.integers(len(options))]
@@ -36,6 +39,8 @@ class Writer:
 
     def axis(self, kind: str) -> Axis:
         name, size = self.fresh("i"), int(self.pick(*SIZES))
+        size = size if self.steps * size <= MOST_STEPS else 2
+        self.steps *= size
         if self.symbolic and self.rng.random() < 0.7:
             atom = self.fresh("n")
             self.sizes[atom] = size

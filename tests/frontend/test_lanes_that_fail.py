@@ -182,12 +182,17 @@ def test_threads_fail_on_their_own() -> None:
                 wrong.append((k, got))
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
-    for t in threads:
-        t.start()
-    for _ in range(20):
-        gc.collect()
-    for t in threads:
-        t.join()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)  # threads take turns more often
+    try:
+        for t in threads:
+            t.start()
+        for _ in range(20):
+            gc.collect()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(before)
     assert wrong == []
 
 
