@@ -23,6 +23,12 @@ def test_they_compare():
     assert (x == "a").numpy().tolist() == [True, False]
     assert (x != tf.constant(["a", "c"])).numpy().tolist() == [False, True]
     assert bool(tf.constant("a") == "a") and (x == 3) is False
+    for mode in (lambda f: f, tf.function):
+        equal, unequal = mode(lambda x: (tf.equal(x, "a"), tf.not_equal(x, x[0])))(x)
+        assert equal.numpy().tolist() == [True, False] and unequal.numpy().tolist() == [False, True]
+        assert mode(lambda x: tf.vectorized_map(lambda y: tf.equal(y, "b"), x))(x).numpy().tolist() == [False, True]
+        with pytest.raises(tf.errors.FailedAssertion):
+            mode(lambda x: tf.debugging.assert_equal(x, "a"))(x)
 
 
 def test_watching_one_warns_and_its_gradient_is_none():
@@ -134,7 +140,7 @@ def test_compiled_functions_compute_with_them_in_each_call(capsys):
     tf.print(tf.constant([["a"], ["é"]]), tf.constant("alone"), output_stream="stdout")
     assert capsys.readouterr().out == '[["a"]\n ["é"]] alone\n'
     with pytest.raises(tf.DtypeError, match="numbers and bools, not strings"):
-        tf.function(lambda s: tf.equal(s, "abc"))(tf.constant("abc"))
+        tf.function(lambda s: tf.less(s, "abc"))(tf.constant("abc"))
 
 
 def longest(names, w):

@@ -1,4 +1,7 @@
-"""Which ops take text: those that move elements without looking at them. `text_values` has what looks at them."""
+"""Which ops take text: those that move elements without looking at them, and those that tell equal ones.
+
+`text_values` has what looks at them.
+"""
 
 from __future__ import annotations
 
@@ -21,5 +24,7 @@ for _moves in (
     unchanged.identity,
     unchanged.stop_gradient,
     compare.where,
+    compare.equal,
+    compare.not_equal,
 ):
     _moves.accepted_dtypes.add(np.dtype(object).num)

@@ -107,13 +107,3 @@ def joined(tensors: Sequence[Any], separator: str = "") -> Tensor:
         return computed(join, broadcast([as_text(x) for x in tensors]))
     except ShapeError as error:
         raise ValueError(f"{error}{at(user_location())}") from None
-
-
-def compared(a: Tensor, b: Tensor, unequal: bool) -> Tensor:
-    """Where strings are the same, or with `unequal` are not: bools, element by element."""
-
-    def compare(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        same = np.equal(x, y)
-        return np.asarray(~same if unequal else same, dtype=bool)
-
-    return computed(compare, broadcast([a, b]), np.bool_)

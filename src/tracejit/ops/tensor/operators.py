@@ -100,7 +100,7 @@ def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., A
     def forward(self: Any, other: Any) -> Any:
         if otherwise is not None:
             if self.np_dtype.kind == "O":
-                return _compared_text(self, other, otherwise)
+                return _compared_text(op, self, other, otherwise)
             if other is None or isinstance(other, str):
                 return otherwise
         return op(self, other)
@@ -108,15 +108,13 @@ def _compared(op: Callable[..., Any], otherwise: bool | None) -> Callable[..., A
     return forward
 
 
-def _compared_text(self: Any, other: Any, otherwise: bool) -> Any:
+def _compared_text(op: Callable[..., Any], self: Any, other: Any, otherwise: bool) -> Any:
     """Strings are equal or not, element by element; to anything else they are not."""
     try:
         text = as_tensor(other)
     except DtypeError:
         return otherwise
-    if text.np_dtype.kind != "O":
-        return otherwise
-    return text_values.compared(self, text, unequal=otherwise)
+    return op(self, text) if text.np_dtype.kind == "O" else otherwise
 
 
 def _added(op: Callable[..., Any], turned: bool) -> Callable[..., Any]:
