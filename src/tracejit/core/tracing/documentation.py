@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import DtypeError, ShapeError
 from ..settings import settings
 from ..spec import TensorSpec
-from .dispatch import at_once_in_a_kernel, interpreting
+from .dispatch import at_once_in_a_kernel, interpreting, require_text
 
 #: Kinds of elements, and the dtype that stands for each.
 _KINDS = {"bool": "bool", "integers": "int32", "float": "float32", "complex": "complex64", "strings": "O"}
@@ -120,6 +120,6 @@ def _made(op: Any, dtype: str) -> str:
     if op.canonicalize is not None:
         inputs, _ = op.canonicalize(inputs, {})
     if any(x.dtype.kind == "O" for x in inputs):
-        raise DtypeError("takes numbers and bools")
+        require_text(op)
     (spec,) = op.specs(tuple([TensorSpec((), x.dtype) for x in inputs]), {})
     return spec.dtype.name
