@@ -57,7 +57,7 @@ def _loop_kernel(*inputs: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
     done = 0
     while done < limit if cond is None else bool(run_graph(cond, Parts(carry, (), loop.consts).of_cond())[0]):
         i = limit - 1 - done if loop.reverse else done
-        given = Parts(carry, [np.asarray(x[i]) for x in loop.xs], loop.consts)
+        given = Parts(carry, [x[i, ...] for x in loop.xs], loop.consts)
         carry, _, written = loop.split_rows(run_graph(loop.body, given.of_body(np.asarray(i, np.int64))))
         for rows, y in zip(stacks, written, strict=True):
             rows.append(y)
