@@ -26,7 +26,10 @@ def test_they_compare():
     for mode in (lambda f: f, tf.function):
         equal, unequal = mode(lambda x: (tf.equal(x, "a"), tf.not_equal(x, x[0])))(x)
         assert equal.numpy().tolist() == [True, False] and unequal.numpy().tolist() == [False, True]
-        assert mode(lambda x: tf.vectorized_map(lambda y: tf.equal(y, "b"), x))(x).numpy().tolist() == [False, True]
+        assert mode(lambda x: tf.vectorized_map(lambda y: tf.equal(y, "b"), x))(x).numpy().tolist() == [
+            False,
+            True,
+        ]
         assert mode(lambda x: tf.vectorized_map(lambda y: y + "1", x))(x).numpy().tolist() == [b"a1", b"b1"]
         with pytest.raises(tf.errors.FailedAssertion):
             mode(lambda x: tf.debugging.assert_equal(x, "a"))(x)

@@ -99,10 +99,11 @@ class Trainer:
         self._outputs = Outputs(names)
         if weights is None and names is None and not is_nest(loss):
             return losses.get(loss)
-
-        if loss is None:
-            return None
-        return OutputLosses(loss, weights, self._outputs, lambda given: OfSteps(as_loss(losses.get(given))))
+        return (
+            None
+            if loss is None
+            else OutputLosses(loss, weights, self._outputs, lambda given: OfSteps(as_loss(losses.get(given))))
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the compiled steps, which are made again."""
@@ -476,15 +477,11 @@ class _Report:
 
 def _several(given: Any) -> Any:
     """A sequence of metrics, or a dict of those of each output; one alone is meant as one."""
-    return (
-        given
-        if isinstance(given, dict)
-        else list(given)
-        if isinstance(given, (list, tuple))
-        else []
-        if given is None
-        else [given]
-    )
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, (list, tuple)):
+        return list(given)
+    return [] if given is None else [given]
 
 
 def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:

@@ -23,6 +23,7 @@ from ..frontend.creation import is_known, known
 from ..ops.arrays.reduce import size_tensor
 from ..ops.elementwise.division import truncatediv
 from ..ops.tensor.indexing import get
+from .elementary import is_non_decreasing
 
 _INT64, _FLOAT32 = np.dtype("int64"), np.dtype("float32")
 _UNSORTED = "segment numbers are sorted here; unsorted_segment_sum and its kin take them in any order"
@@ -244,10 +245,7 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
 def _count_of_sorted(segment_ids: Any) -> Size:
     if not is_known(segment_ids):
         ids = as_tensor(segment_ids)
-        flat = ops.reshape(ids, shape=(ids.spec.size,))
-        falls = ops.less(get(flat, slice(1, None)), get(flat, slice(None, -1)))
-        count = ops.reduce_sum(ops.cast(falls, dtype=_INT64), axis=0)
-        ops.check(ops.cast(ops.equal(count, 0), dtype=_FLOAT32), message=_UNSORTED, error="ValueError")
+        ops.check(ops.cast(is_non_decreasing(ids), dtype=_FLOAT32), message=_UNSORTED, error="ValueError")
         return as_size(largest(ids, -1) + 1)
     numbers = known(segment_ids)
     if (np.diff(numbers) < 0).any():

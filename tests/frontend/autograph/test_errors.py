@@ -689,6 +689,17 @@ def _deque_in_a_loop(x):
     return last[0]
 
 
+def _shape_in_a_branch(x):
+    whole = np.zeros(4)
+
+    def fold():
+        whole.shape = (2, 2)
+
+    if x > 0.0:
+        fold()  # HERE
+    return x * whole.shape[0]
+
+
 def _counter_in_a_branch(x):
     seen = collections.Counter()
     if x > 0.0:
@@ -749,6 +760,7 @@ def _attribute_of_one_of_two(x):
         (_filtering, r"filter\(\) asks for numbers .* list comprehension"),
         (_set_in_a_branch, "a branch changes a set"),
         (_deque_in_a_loop, "the body of a `while` changes a deque"),
+        (_shape_in_a_branch, "a branch changes a ndarray in place"),
     ],
 )
 def test_what_only_python_values_can_do(f, says):

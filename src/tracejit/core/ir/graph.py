@@ -15,10 +15,15 @@ import numpy as np
 from ..dataclass import dataclass
 from ..dim import Dim, Size
 from ..errors import Location, TracejitError
+from ..lazy import Later
 from ..op import Op, ops
 from ..seams import graph_text, html
 from ..spec import TensorSpec
-from .listing import GraphListing
+
+if TYPE_CHECKING:
+    from . import listing
+else:
+    listing = Later(".listing", __package__)
 
 
 class InvalidGraph(TracejitError):
@@ -157,7 +162,7 @@ class Graph:
         env.update(zip(node.outputs, outputs, strict=True))
         return outputs
 
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> GraphListing:
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> listing.GraphListing:
         """Its nodes with names, a `GraphListing`; `from_version` and `add_shapes` are accepted, and change nothing.
 
         Examples
@@ -167,7 +172,7 @@ class Graph:
         >>> [(node.name, node.input) for node in f.graph(1.0).as_graph_def().node]
         [('input', []), ('sin', ['input']), ('add', ['sin', 'input'])]
         """
-        return GraphListing(self)
+        return listing.GraphListing(self)
 
     def __str__(self) -> str:
         return graph_text(self)

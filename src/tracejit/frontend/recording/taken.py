@@ -64,11 +64,12 @@ def taken_by_each_call(take: Callable[[], Any], like: Any, source: object = None
 
     def checked() -> Sequence[np.ndarray]:
         arrays = [as_tensor(x).array for x in flatten(take())[0]]
-        if len(arrays) != len(specs) or any(not _fits(a, s) for a, s in zip(arrays, specs, strict=True)):
-            got = ", ".join(str(TensorSpec(a.shape, a.dtype)) for a in arrays)
+        found = [TensorSpec(a.shape, a.dtype) for a in arrays]
+        if found != specs:
             raise ShapeError(
-                f"the function was traced for elements like {', '.join(map(str, specs))}, and takes {got}: batch with "
-                f"drop_remainder=True, or pass each element to the function{where}"
+                f"the function was traced for elements like {', '.join(map(str, specs))}, and takes "
+                f"{', '.join(map(str, found))}: batch with drop_remainder=True, or pass each element to the "
+                f"function{where}"
             )
         return arrays
 
@@ -88,10 +89,6 @@ def taken_from(source: object) -> int:
     """
     now = tracer()
     return 0 if now is None else sum(each.source is source for each in now.taken)
-
-
-def _fits(array: np.ndarray, spec: TensorSpec) -> bool:
-    return array.shape == tuple(spec.shape) and array.dtype == spec.dtype
 
 
 def arrays_of(taken: Sequence[Taken]) -> list[np.ndarray]:

@@ -307,8 +307,10 @@ def _put_items(x: Any, items: Any) -> None:
 
 
 def _same_items(a: Any, b: Any) -> bool:
-    if a.__class__ is np.ndarray or isinstance(a, array):
-        return bool(a.tobytes() == b.tobytes())
+    if a.__class__ is np.ndarray:
+        return a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, array):
+        return a.tobytes() == b.tobytes()
     if isinstance(a, dict):
         return same_contents(_items(a), b)
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
