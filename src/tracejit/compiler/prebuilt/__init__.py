@@ -36,7 +36,7 @@ def kept() -> list[tuple[str, str]]:
 
 def place(name: str, level: str) -> Path:
     """The file of a kernel."""
-    return HERE / f"{name.replace(' ', '_')}.{level}.z"
+    return HERE / f"{name}.{level}.z"
 
 
 def level_for(name: str, target: cpu.CpuTarget) -> str | None:
