@@ -1,7 +1,7 @@
 """Check and time one row: every peer's first results beside ours, then turns in shuffled order.
 
 Peers take turns although each has a process of its own: on a shared machine two runs one after the other differ by more
-than the peers do.
+than the peers do. Whoever had a turn is given time to come to rest before the next one's.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def compare(row: Row, threads: str, workers: Mapping[str, Worker], seconds: floa
         for peer in short:
             took = _asked(found, workers[peer], "turn", repeats=repeats[peer])
             samples[peer] += [took] if took is not None else []
+            workers[peer].rest()
     found.timings = {p: Timing(statistics.median(times), min(times)) for p, times in samples.items() if times}
     return found
 
