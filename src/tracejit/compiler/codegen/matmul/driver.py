@@ -104,6 +104,6 @@ def _packing_choice(w: Writer, g: Geometry, a_row: Value, a_col: Value, b_col: V
     pack_b = w.either(scattered, right_large)
     dense = w.either(w.compare("eq", a_row, g.size), w.compare("eq", a_col, g.size))
     left_large = w.both(
-        w.compare("sgt", w.multiply(w.arg.m, w.arg.k), 32768), w.compare("sgt", w.arg.n, 2 * g.panel)
+        w.compare("sgt", w.multiply(w.arg.m, w.arg.k), 32768), w.compare("sgt", w.arg.n, g.unpacked_columns)
     )
     return pack_b, w.both(dense, left_large)

@@ -46,6 +46,11 @@ class Geometry:
         return self.lanes * self.size > 16
 
     @property
+    def unpacked_columns(self) -> int:
+        """Columns of a result for which it does not pay to pack the left operand."""
+        return 2 * self.panel
+
+    @property
     def unpacked_rows(self) -> int:
         """Rows of a block of the left operand where it is read in place."""
         return 4 * self.block_rows

@@ -2,8 +2,8 @@
 
 Threads share the packed block of the right operand, and each packs rows of the left one for itself. Where rows are so
 few that fetching what another thread has packed takes longer than to multiply it, columns are the job: each thread does
-the whole product for some. Which rows or columns go together changes no sum, so results are those of `blocks`, bit by
-bit.
+the whole product for some, and reads the left operand in place where these are few. Which rows or columns go together
+changes no sum, so results are those of `blocks`, bit by bit.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ LEAST = 20_000_000
 """Picoseconds of work below which a product stays on one thread."""
 FEW_ROWS = 192
 """Rows up to which a product with a packed right operand is shared by columns."""
-FEWEST_PANELS = 4
-"""Panels of columns for which a thread packs the left operand, at least."""
+WIDE_PANELS = 4
+"""Panels of columns from which more are shared by columns."""
+AT_ONCE = 2
+"""Panels of columns that a thread takes together: whoever comes late, or is stopped, leaves the rest to others."""
 _MAX_ARGUMENTS = 20
 
 
@@ -37,12 +39,12 @@ def shared_functions(g: Geometry) -> str:
         arguments = [Value(str(value), kind) for kind, value in zip(kinds, rest, strict=True)]
         hand_over(w, closure, callee.name, arguments, count, *_work(w, g, callee, rest))
 
-    wide = w.compare("sgt", w.arg.n, FEWEST_PANELS * g.panel)
+    wide = w.compare("sgt", w.arg.n, WIDE_PANELS * g.panel)
     few_rows = w.both(w.arg.pack_b, w.compare("sle", w.arg.m, FEW_ROWS))
     with w.returning(w.both(few_rows, wide)):
         cost = w.multiply(w.op("mul", w.arg.m, w.arg.k), picoseconds(g))
         arguments = w.args(" ".join(BLOCKS.values))
-        hand_over(w, closure, "columns", arguments, w.arg.n, FEWEST_PANELS * g.panel, cost)
+        hand_over(w, closure, "columns", arguments, w.arg.n, AT_ONCE * g.panel, cost)
     over_blocks(w, g, call)
     return w.text() + _job(g, PANELS) + _job(g, ROWS) + _columns_job(g)
 
@@ -93,6 +95,7 @@ def _columns_job(g: Geometry) -> str:
     given["b"] = w.offset(given["b"], w.multiply(given["b_col"], w.arg.begin))
     given["c"] = w.offset(given["c"], w.multiply(w.arg.begin, g.size))
     given["work"] = own_memory(w, given["work"])
+    given["pack_a"] = w.both(given["pack_a"], w.compare("sgt", given["n"], g.unpacked_columns))
     w.invoke(BLOCKS, *given.values())
     return w.text()
 
