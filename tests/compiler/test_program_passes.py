@@ -20,6 +20,7 @@ from tracejit.compiler.loopir.passes.piece_readers import read_through_pieces
 from tracejit.compiler.loopir.passes.pieces import join_pieces
 from tracejit.compiler.loopir.passes.recompute import recompute
 from tracejit.compiler.loopir.passes.row_fusion import fuse_rows
+from tracejit.compiler.loopir.passes.rows.row_sums import sum_by_rows
 from tracejit.compiler.loopir.passes.schedule import Target, schedule
 from tracejit.compiler.loopir.passes.short_axes import write_out_short_axes
 from tracejit.compiler.loopir.passes.value_numbering import number_values
@@ -361,6 +362,38 @@ program both() -> (40), (30)
     c[o] = b
 """,
     )
+
+
+IMAGES = """
+program images() -> (12), (4)
+  input x: float64[{size}] slot 0
+  temp m: float64[{size}]
+  output y: float64[12] slot 0
+  output z: float64[4] slot 1
+  for i < 16 reduce, j < 512 reduce, c < 4 with s: float64 = {start}, h: float64 = -inf
+    v0 = x[(2048)*i + (4)*j + c]
+    v1: float64 = mul(v0, v0)
+    m[{stored}] = v1
+    s <- add(v1)
+    h <- max(v0)
+  then:
+    v2: float64 = mul(s, 0x1.0p-2)
+    y[(3)*c] = v2
+    z[c] = h
+  for k < 4, o < 2
+    v3 = m[(4)*k + o]
+    y[(3)*k + o + 1] = v3
+"""
+
+
+def test_sums_down_columns_are_done_row_by_row(show: Show):
+    show(sum_by_rows, IMAGES.format(size=32768, start="0x0.0p+0", stored="(2048)*i + (4)*j + c"))
+
+
+@pytest.mark.parametrize("start, stored", [("0x1.0p+0", "(2048)*i + (4)*j + c"), ("0x0.0p+0", "(4)*j + c")])
+def test_sums_that_begin_elsewhere_and_rows_that_write_the_same_place_stay(start: str, stored: str):
+    text = to_text(parse(IMAGES.format(size=32768, start=start, stored=stored).strip()))
+    assert to_text(sum_by_rows(parse(text))) == text
 
 
 ROLLED = """

@@ -41,6 +41,7 @@ from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
 from .loopir.passes.rows.product_rows import fuse_products
 from .loopir.passes.rows.row_blocks import share_row_blocks
+from .loopir.passes.rows.row_sums import sum_by_rows
 from .loopir.passes.schedule import Target, schedule
 from .loopir.passes.short_axes import write_out_short_axes
 from .loopir.passes.value_numbering import number_values
@@ -61,6 +62,7 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("recompute", recompute),
     ("read through pieces", read_through_pieces),
     ("join pieces", join_pieces),
+    ("sum by rows", sum_by_rows),
     ("fuse rows", fuse_rows),
     ("fuse products", fuse_products),
     ("share row blocks", share_row_blocks),

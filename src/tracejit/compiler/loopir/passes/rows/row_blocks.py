@@ -253,7 +253,7 @@ class RowBlocks(Group):
 
     def of_nest(self, s: Nest, span: Span) -> list[Any] | None:
         axes = [a for a in s.axes if a.size == self.matrix.rows]
-        if len(axes) != 1 or not _is_simple(s, axes[0]):
+        if len(axes) != 1 or not may_be_divided(s, axes[0]):
             return None
         new = {
             name: next(self.names) for inner in walk([s]) for name in (*inner.defines(), *_introduced(inner))
@@ -405,7 +405,7 @@ def _introduced(s: Statement) -> tuple[Name, ...]:
     return s.introduces() if s.has_blocks else ()
 
 
-def _is_simple(s: Nest, row: Axis) -> bool:
+def may_be_divided(s: Nest, row: Axis) -> bool:
     """May it be done in blocks of this axis: with nothing but arithmetic, and sums that may be divided?"""
     inside = list(walk([s]))
     if not all(isinstance(inner, SIMPLE) and row.name not in inner.operands() for inner in inside):
