@@ -9,7 +9,7 @@ from ...ir_text import HIDDEN_INTEGER, HIDDEN_POINTER, Value, integer, zeros
 from .counted_loops import Writer
 from .geometry import Geometry
 
-AHEAD = 4096
+AHEAD = 8192
 """Bytes between what is read and what is fetched for later: what memory sends while a line is on its way, and more."""
 PAGE = 4096
 SHORT_ROWS = 1 << 14
@@ -63,10 +63,13 @@ def distance(w: Writer, row: Value, rows: int, least: int = 0) -> Value:
 
 
 def prefetch(w: Writer, pointer: Value, size: int) -> None:
-    """Ask for so many bytes from an address on, which need not be anybody's, to be read into the nearest cache."""
-    read, nearest, data = (integer(number, "i32") for number in (0, 3, 1))
+    """Ask for so many bytes from an address on, which need not be anybody's, to be read into the second cache.
+
+    The nearest has few places for what is on its way, and reads of what is close by would wait for one.
+    """
+    read, second, data = (integer(number, "i32") for number in (0, 2, 1))
     for start in range(0, size, 64):
-        w.stmt(w.memory_intrinsic("void", _PREFETCH, w.offset(pointer, start), read, nearest, data))
+        w.stmt(w.memory_intrinsic("void", _PREFETCH, w.offset(pointer, start), read, second, data))
 
 
 def multiply_add(w: Writer, g: Geometry, left: Value, right: Value, total: Value) -> Value:
