@@ -17,15 +17,11 @@ from .geometry import Geometry
 
 SHARED = Signature("shared", BLOCKS.parameters + ", ptr %parallel", directs=True)
 COPIED = 200  # picoseconds of a byte that is packed
-MULTIPLIED = 128  # picoseconds of a product and a sum, over the elements of a register of 64 bytes
+MULTIPLIED = 200  # picoseconds of a product and a sum, over the elements of a register: two a cycle to one
 LEAST = 20_000_000
 """Picoseconds of work below which a product stays on one thread."""
 FEW_ROWS = 192
-"""Rows up to which a product with a packed right operand is shared by columns."""
-WIDE_PANELS = 4
-"""Panels of columns from which more are shared by columns."""
-AT_ONCE = 2
-"""Panels of columns that a thread takes together: whoever comes late, or is stopped, leaves the rest to others."""
+"""Rows up to which a product with a packed right operand is shared by columns, a panel at once."""
 _MAX_ARGUMENTS = 20
 
 
@@ -39,12 +35,12 @@ def shared_functions(g: Geometry) -> str:
         arguments = [Value(str(value), kind) for kind, value in zip(kinds, rest, strict=True)]
         hand_over(w, closure, callee.name, arguments, count, *_work(w, g, callee, rest))
 
-    wide = w.compare("sgt", w.arg.n, WIDE_PANELS * g.panel)
+    wide = w.compare("sgt", w.arg.n, g.panel)
     few_rows = w.both(w.arg.pack_b, w.compare("sle", w.arg.m, FEW_ROWS))
     with w.returning(w.both(few_rows, wide)):
         cost = w.multiply(w.op("mul", w.arg.m, w.arg.k), picoseconds(g))
         arguments = w.args(" ".join(BLOCKS.values))
-        hand_over(w, closure, "columns", arguments, w.arg.n, AT_ONCE * g.panel, cost)
+        hand_over(w, closure, "columns", arguments, w.arg.n, g.panel, cost)
     over_blocks(w, g, call)
     return w.text() + _job(g, PANELS) + _job(g, ROWS) + _columns_job(g)
 
