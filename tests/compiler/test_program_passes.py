@@ -366,18 +366,18 @@ program both() -> (40), (30)
 
 IMAGES = """
 program images() -> (12), (4)
-  input x: float64[{size}] slot 0
-  temp m: float64[{size}]
-  output y: float64[12] slot 0
-  output z: float64[4] slot 1
-  for i < 16 reduce, j < 512 reduce, c < 4 with s: float64 = {start}, h: float64 = -inf
-    v0 = x[(2048)*i + (4)*j + c]
-    v1: float64 = mul(v0, v0)
+  input x: float32[{size}] slot 0
+  temp m: float32[{size}]
+  output y: float32[12] slot 0
+  output z: float32[4] slot 1
+  for i < 16 reduce, j < 1024 reduce, c < 4 with s: float32 = {start}, h: float32 = -inf
+    v0 = x[(4096)*i + (4)*j + c]
+    v1: float32 = mul(v0, v0)
     m[{stored}] = v1
     s <- add(v1)
     h <- max(v0)
   then:
-    v2: float64 = mul(s, 0x1.0p-2)
+    v2: float32 = mul(s, 0x1.0000000000000p-2)
     y[(3)*c] = v2
     z[c] = h
   for k < 4, o < 2
@@ -387,12 +387,12 @@ program images() -> (12), (4)
 
 
 def test_sums_down_columns_are_done_row_by_row(show: Show):
-    show(sum_by_rows, IMAGES.format(size=32768, start="0x0.0p+0", stored="(2048)*i + (4)*j + c"))
+    show(sum_by_rows, IMAGES.format(size=65536, start="0x0.0p+0", stored="(4096)*i + (4)*j + c"))
 
 
-@pytest.mark.parametrize("start, stored", [("0x1.0p+0", "(2048)*i + (4)*j + c"), ("0x0.0p+0", "(4)*j + c")])
+@pytest.mark.parametrize("start, stored", [("0x1.0p+0", "(4096)*i + (4)*j + c"), ("0x0.0p+0", "(4)*j + c")])
 def test_sums_that_begin_elsewhere_and_rows_that_write_the_same_place_stay(start: str, stored: str):
-    text = to_text(parse(IMAGES.format(size=32768, start=start, stored=stored).strip()))
+    text = to_text(parse(IMAGES.format(size=65536, start=start, stored=stored).strip()))
     assert to_text(sum_by_rows(parse(text))) == text
 
 

@@ -2,7 +2,7 @@
 
 The part of each row goes to a row of a table, and a nest behind adds up the table: a tree of sizes alone. So rows need
 no order: they share a loop with what makes them and what reads them, in cache, and threads take them. Valid program in,
-valid program out; such sums may be rounded otherwise than before, no worse.
+valid program out; such sums are rounded otherwise than before: those of float64 by up to two units in the last place.
 """
 
 from __future__ import annotations
@@ -11,15 +11,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
+import numpy as np
+
 from .....core.dim import product
 from ....report import REWRITES, fired, wants
 from ...effects import sequences
-from ...ir import Combine, Load, Nest, Program, Store, walk
-from ...operands import Axis, Buffer, Name
+from ...ir import Combine, Compute, Load, Nest, Program, Store, walk
+from ...operands import Acc, Axis, Buffer, Const, Name
 from ...statement import OfElement, Statement, all_renamed
 from ..sums_both_ways import row_major
 from .row_blocks import may_be_divided
 
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 FEWEST = 4
 """Rows."""
 LARGE = 1 << 18
@@ -75,18 +78,34 @@ def _by_rows(s: Nest, names: Iterator[Name], buffers: list[Buffer]) -> list[Nest
     leaves: list[Statement] = [Store(table, at, a.name) for table, a in zip(tables, s.accs, strict=True)]
     first = replace(s, axes=[replace(row, kind="parallel"), *others], tail=leaves)
     first.source = s.source
-    own = {name: next(names) for name in (*[a.name for a in kept], *[a.name for a in s.accs])}
-    rules = {c.accs[0]: c.rule for c in s.body if isinstance(c, Combine)}
-    again = [replace(a, name=own[a.name]) for a in kept]
-    over = Axis(next(names), row.size, "reduce")
-    place = row_major([over, *again])
-    body: list[Statement] = []
-    for table, a in zip(tables, s.accs, strict=True):
-        value = next(names)
-        body += [Load(value, table, place), Combine(rules[a.name], (own[a.name],), (value,))]
-    accs = [replace(a, name=own[a.name]) for a in s.accs]
-    then = Nest([*again, over], body, accs, all_renamed(s.tail, own), location=s.location)
-    then.source = s.source
+    then = _over_rows(s, kept, tables, names)
     if wants(REWRITES):
         fired(sum_by_rows, s.location, what=f"sums over {s.axes[0].size} rows")
     return [first, then]
+
+
+def _over_rows(s: Nest, kept: list[Axis], tables: list[Buffer], names: Iterator[Name]) -> Nest:
+    """The nest that sums over the rows of the tables: few and large terms, of float32 in float64."""
+    own = {name: next(names) for name in (*[a.name for a in kept], *[a.name for a in s.accs])}
+    rules = {c.accs[0]: c.rule for c in s.body if isinstance(c, Combine)}
+    again = [replace(a, name=own[a.name]) for a in kept]
+    over = Axis(next(names), s.axes[0].size, "reduce")
+    place = row_major([over, *again])
+    body: list[Statement] = []
+    accs: list[Acc] = []
+    narrowed: list[Statement] = []
+    for table, a in zip(tables, s.accs, strict=True):
+        name, value = own[a.name], next(names)
+        body.append(Load(value, table, place))
+        if a.dtype == FLOAT32:
+            narrow, name, wide = name, next(names), next(names)
+            body.append(Compute(wide, "cast", (value,), FLOAT64, FLOAT32))
+            narrowed.append(Compute(narrow, "cast", (name,), FLOAT32, FLOAT64))
+            accs.append(Acc(name, FLOAT64, Const(a.init.value, FLOAT64)))
+            value = wide
+        else:
+            accs.append(replace(a, name=name))
+        body.append(Combine(rules[a.name], (name,), (value,)))
+    then = Nest([*again, over], body, accs, [*narrowed, *all_renamed(s.tail, own)], location=s.location)
+    then.source = s.source
+    return then
