@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tracejit as tf
-from tracejit.frontend import operator_lane
+from tracejit.frontend.tape import operator_lane
 from tracejit.runtime.lane import probe
 
 needs_lane = pytest.mark.skipif(

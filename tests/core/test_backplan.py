@@ -11,7 +11,7 @@ from tracejit.core.autodiff.backprop import backprop
 from tracejit.core.errors import ShapeError
 from tracejit.core.op import ops
 from tracejit.core.tensor import elided
-from tracejit.frontend import operator_lane
+from tracejit.frontend.tape import operator_lane
 
 TIMES = backplan.PATIENCE + 3
 
@@ -59,6 +59,7 @@ PROGRAMS = {
     "rows": (lambda x: list(x)[1] * 3.0, [1.0, 2.0]),
     "nan": (lambda x: tf.log(1.0 + tf.exp(x)), 100.0),
     "complex": (lambda z: z * z, 1 + 2j),
+    "complex infinity": (lambda z: z * tf.constant(complex("inf")), 1 + 2j),
     "float64": (lambda x: tf.exp(x) * x, np.float64(0.3)),
     "empty": (lambda x: tf.reduce_sum(x * 2.0), np.zeros((0, 3))),
 }

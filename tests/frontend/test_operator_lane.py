@@ -287,7 +287,7 @@ def test_where_the_compiler_is_loaded_and_the_code_was_made_before_it_is_taken_s
         "for _ in range(operators.SOON + 10): y = x**2\n"
         "print(hasattr(tf.Tensor.__pow__, '__code__'))\n"
         "if sys.argv[2] == 'make':\n"
-        "    from tracejit.frontend import operator_lane\n"
+        "    from tracejit.frontend.tape import operator_lane\n"
         "    operator_lane.use(tf.GradientTape)\n"
     )
 

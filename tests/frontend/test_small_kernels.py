@@ -13,7 +13,8 @@ import pytest
 import tracejit as tf
 from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from tracejit.core.op import OPS
-from tracejit.frontend import operator_lane, small_kernels
+from tracejit.frontend import small_kernels
+from tracejit.frontend.tape import operator_lane
 from tracejit.runtime.lane.operator_words import LARGEST
 
 pytestmark = needs_lane

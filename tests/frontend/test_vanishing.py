@@ -261,3 +261,15 @@ def test_weights_of_zero():
     found = tape.explain(y, x)
     assert found.cause == "zero" and "multiply" in found.text and "output_gradients" in found.text
     assert (found.file, found.line) == (__file__, line_of(test_weights_of_zero))
+
+
+def test_nan_times_what_the_tape_has_dropped():
+    x, spoiled = (
+        tf.constant(np.ones((130, 130), np.float32)),
+        tf.constant(np.full((130, 130), np.nan, np.float32)),
+    )
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = x * spoiled
+    assert np.isnan(tape.gradient(y, x)).all()
+    assert tape.explain(y, x).cause == "nan"

@@ -90,7 +90,7 @@ unknown_name: Seam[[str, str, Iterable[str]], AttributeError] = Seam(
 operators_are_hot: Seam[[bool], Any] = Seam("operators_are_hot", lambda very: None)
 
 #: What `core.autodiff.straightline.straight_line` is given -> what it gives, as machine code, or None; provided by
-#: `frontend.operator_lane` once operators are called often.
+#: `frontend.tape.operator_lane` once operators are called often.
 machine_backward: Seam[..., Any] = Seam("machine_backward", lambda *backward: None)
 
 #: ``() -> module`` that converted functions call; provided by `frontend.autograph.operators`.

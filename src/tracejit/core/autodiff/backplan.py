@@ -78,10 +78,11 @@ def planned(
         return None
 
 
-def repeated(mode: Mode, records: list[Record], target: Tensor, source: Tensor) -> Tensor | None:
-    """The gradient of a target that the tape follows, where its last plan is machine code and serves again, else None.
+def repeated(mode: Mode, records: list[Record], target: Tensor, sources: Any, tracked: set[int]) -> Any:
+    """The gradient of a target where the last plan of its kind is machine code and serves again, else None.
 
-    Gradients that are zero, or begin with NaN, may be left to :func:`planned`.
+    Of one source, or a list for a list of sources: tensors and Variables that are all `tracked`, as is the target.
+    Gradients that are zero, or begin with NaN, are left to :func:`planned`.
     """
     last = records[-1]
     location = last.location
@@ -89,7 +90,7 @@ def repeated(mode: Mode, records: list[Record], target: Tensor, source: Tensor) 
     if latest.__class__ is not BuiltinFunctionType:
         return None
     try:
-        return mode.ignoring_fp_errors.run(latest, records, target, source)
+        return mode.ignoring_fp_errors.run(latest, records, target, sources, tracked)
     except Exception as error:  # to be worded, with the user's line, by the rules themselves
         take(error)
         return None

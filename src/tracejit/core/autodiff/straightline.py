@@ -240,10 +240,10 @@ def needed(
 
 
 def without_units(graph: Graph, units: set[Value]) -> dict[Value, Value]:
-    """Products with a seed that is ones, and the other factor, which they equal."""
+    """Products with a seed that is ones, and the other factor, which they equal unless they are complex."""
     same: dict[Value, Value] = {}
     for node in graph.nodes:
-        if node.op is ops.multiply:
+        if node.op is ops.multiply and node.outputs[0].spec.dtype.kind != "c":
             a, b = node.inputs
             for one, other in ((a, b), (b, a)):
                 if one in units and other.spec == node.outputs[0].spec:

@@ -121,7 +121,7 @@ class Variable(ByPosition, TensorMethods):
     def __tensor__(self) -> Tensor:
         """Read: the value now, as something that depends on this Variable."""
         mode = state.mode
-        if not mode.busy or not (mode.recorders or mode.interpreter):
+        if is_alone(mode):
             return self._value
         if mode.interpreter is None:
             return self._recorded(mode, self._value, self.handle)
@@ -217,6 +217,10 @@ class Variable(ByPosition, TensorMethods):
         Gradients do not flow to what was assigned. The other arguments are accepted for programs written for other
         libraries, and ignored. ShapeError for another shape.
         """
+        if self._fits_plainly(value):
+            with changing:
+                self._value = Tensor(value._payload)
+            return self
         fitting = self._fitting(value)
         if state.recorders:
             notify("assign", fitting, self.key().serial)
@@ -230,6 +234,10 @@ class Variable(ByPosition, TensorMethods):
 
         The other arguments are accepted and ignored.
         """
+        if self._fits_plainly(delta):
+            with changing:
+                self._value = ops.add(self._value, delta)
+            return self
         if isinstance(delta, IndexedSlices) and delta.spec == self.spec:
             return self._add_rows(delta)
         return self._update(ops.add, delta)
@@ -241,6 +249,10 @@ class Variable(ByPosition, TensorMethods):
 
         The other arguments are accepted and ignored.
         """
+        if self._fits_plainly(delta):
+            with changing:
+                self._value = ops.subtract(self._value, delta)
+            return self
         if isinstance(delta, IndexedSlices) and delta.spec == self.spec:
             return self._add_rows(-delta)
         return self._update(ops.subtract, delta)
@@ -288,6 +300,13 @@ class Variable(ByPosition, TensorMethods):
         else:
             with changing:
                 self.store(new(self._value))
+
+    def _fits_plainly(self, value: Any) -> bool:
+        """Is it a tensor of the same spec, while nothing is traced and nobody listens? What most updates come to."""
+        if value.__class__ is not Tensor or state.mode.busy:
+            return False
+        array, spec = value._payload, self.spec
+        return array.__class__ is np.ndarray and array.dtype is spec.dtype and array.shape == spec.shape
 
     def _fitting(self, value: Any, what: str = "assign") -> Tensor:
         x = as_tensor(value)
@@ -375,10 +394,16 @@ def _restored(array: np.ndarray, trainable: bool, name: str) -> Variable:
 
 #: By serial number: tensors computed from a Variable outside of tapes, its name, and where. For explanations.
 COMPUTED: dict[int, tuple[str, Location | None]] = {}
+MOST_COMPUTED = 1024
 
 
-def _remember(tensor: Tensor, variable: Variable) -> None:
-    if len(COMPUTED) >= 1024:
+def is_alone(mode: Mode) -> bool:
+    """Does nobody listen or trace?"""
+    return not mode.busy or not (mode.recorders or mode.interpreter)
+
+
+def remember(tensor: Tensor, variable: Variable) -> None:
+    if len(COMPUTED) >= MOST_COMPUTED:
         COMPUTED.clear()
     COMPUTED[tensor.serial] = (variable.name, user_location())
 
@@ -388,14 +413,14 @@ def _reading(method: Any, name: str) -> Callable[..., Any]:
 
     def forward(self: Variable, *args: Any, **kwargs: Any) -> Any:
         result = method(self.__tensor__(), *args, **kwargs)
-        if result.__class__ is Tensor and not state.mode.busy:
-            _remember(result, self)
+        if result.__class__ is Tensor and is_alone(state.mode):
+            remember(result, self)
         return result
 
     def operator(self: Variable, other: Any) -> Any:  # the same, for the most frequent ones
         result = method(self.__tensor__(), other)
-        if result.__class__ is Tensor and not state.mode.busy:
-            _remember(result, self)
+        if result.__class__ is Tensor and is_alone(state.mode):
+            remember(result, self)
         return result
 
     if name in operators.BINARY:

@@ -35,13 +35,12 @@ from .unconnected import NONE, UnconnectedGradients, wants_zeros, zeros, zeros_f
 from .watching import GradientWarning, Tape
 
 if TYPE_CHECKING:
-    from .. import operator_lane
     from ..transforms import jacobians
     from . import explain as explaining
-    from . import vanishing
+    from . import operator_lane, vanishing
 else:
     explaining, vanishing = Later(".explain", __package__), Later(".vanishing", __package__)
-    operator_lane = Later("..operator_lane", __package__)
+    operator_lane = Later(".operator_lane", __package__)
     jacobians = Later("..transforms.jacobians", __package__)
 
 __all__ = ["GradientTape", "GradientWarning", "UnconnectedGradients"]
@@ -107,9 +106,16 @@ class GradientTape(Tape):
         """
         mode = state.mode
         if output_gradients is None and unconnected_gradients is NONE and target.__class__ is Tensor:
-            g = self._repeated(mode, target, sources)
-            if g is not None:
-                return g
+            kind = sources.__class__
+            if kind is list or kind is Variable or kind is Tensor:
+                g = self._repeated(mode, target, sources)
+                if g is not None:
+                    return g
+            elif kind is tuple or kind is dict:
+                leaves, structure = flatten(sources)
+                g = self._repeated(mode, target, leaves)
+                if g is not None:
+                    return unflatten(structure, g)
         zero = unconnected_gradients is not NONE and wants_zeros(unconnected_gradients)
         records = self._begin(mode)
         if mode.interpreter is not None:
@@ -134,23 +140,15 @@ class GradientTape(Tape):
             self._warn(target, [leaf for leaf, g in zip(leaves, grads, strict=True) if g is None])
         return unflatten(structure, grads)
 
-    def _repeated(self, mode: Mode, target: Tensor, source: Any) -> Tensor | None:
+    def _repeated(self, mode: Mode, target: Tensor, sources: Any) -> Any:
         """The gradient of a tape like the last of its kind, with nothing else to be done; None for all others."""
-        if mode.busy or mode.slow or mode.attempt is not None:
+        records, history = self.records, self._history
+        if mode.busy or mode.slow or mode.attempt is not None or not records:
             return None
-        if self.persistent or self._used or self._recording:
+        if self._used or self._recording or (history is not None and history.events):
             return None
-        if self._history is not None and self._history.events:
-            return None
-        if source.__class__ is Variable:
-            source = source.handle
-        elif source.__class__ is not Tensor:
-            return None
-        tracked, records = self.tracked, self.records
-        if not records or target.serial not in tracked or source.serial not in tracked:
-            return None
-        g = repeated(mode, records, target, source)
-        if g is not None:
+        g = repeated(mode, records, target, sources, self.tracked)
+        if g is not None and not self.persistent:
             self._used = True
             self.records, self.tracked = [], set()
         return g

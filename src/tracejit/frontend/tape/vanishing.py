@@ -123,7 +123,7 @@ def _forward(path: Sequence[Record], seeds: dict[int, Any], source: int) -> Find
 
 def _backward(path: Sequence[Record], seeds: dict[int, Any], source: int) -> Finding | None:
     """The op nearest to the target that passes on nothing of what it is given."""
-    for record, given, new in _steps(path, seeds):
+    for record, given, new in _steps(path, seeds, source):
         if any(g.any() for g in given) and new and not any(g.any() for g in new.values()):
             return _at(record, list(new))
     return None
@@ -131,7 +131,7 @@ def _backward(path: Sequence[Record], seeds: dict[int, Any], source: int) -> Fin
 
 def _first_nan(records: Sequence[Record], seeds: dict[int, Any], source: int) -> Finding | None:
     """The op at which sound cotangents become NaN."""
-    for record, given, new in _steps(list(_between(records, source, set(seeds))), seeds):
+    for record, given, new in _steps(list(_between(records, source, set(seeds))), seeds, source):
         if any(np.isnan(g).any() for g in new.values()) and not any(np.isnan(g).any() for g in given):
             seen = ", ".join(shown(t) for t in record.inputs)
             return Finding("nan", f"the gradient of {record.op} is NaN for {seen}", record.location)
@@ -139,27 +139,23 @@ def _first_nan(records: Sequence[Record], seeds: dict[int, Any], source: int) ->
 
 
 def _steps(
-    path: Sequence[Record], seeds: dict[int, Any]
+    path: Sequence[Record], seeds: dict[int, Any], source: int
 ) -> Iterator[tuple[Record, list[np.ndarray], dict[int, np.ndarray]]]:
     """Each record, last first, with the cotangents of its outputs and what it makes of them, by input on the way."""
     total = {s: _dense(g) for s, g in seeds.items()}
-    on_path = {t.serial for record in path for t in record.outputs}
-    if path:
-        on_path |= {t.serial for t in path[0].inputs}
+    on_path = {source, *(t.serial for record in path for t in record.outputs)}
     for record in reversed(path):
         before = {t.serial: total[t.serial] for t in record.outputs if t.serial in total}
         if not before:
             continue
-        serials = list(dict.fromkeys(t.serial for t in record.inputs))
+        serials = [s for s in dict.fromkeys(t.serial for t in record.inputs) if s in on_path]
         cotangents = backprop([record], dict(before), serials)
         new: dict[int, np.ndarray] = {}
         for s, g in zip(serials, cotangents, strict=True):
             if g is not None:
                 old = total.get(s)
                 total[s] = g if old is None else Tensor(np.asarray(old.array + g.array))
-                new.update(
-                    {i: g.array for i, t in enumerate(record.inputs) if t.serial == s and s in on_path}
-                )
+                new.update({i: g.array for i, t in enumerate(record.inputs) if t.serial == s})
         yield record, [g.array for g in before.values()], new
 
 

@@ -20,8 +20,8 @@ from tracejit.runtime.lane.words import Kind, Nest
 
 _float64 = np.dtype(np.float64)
 
-#: How a function is called: with one object; with an array of them; with names of those given by keyword, too.
-ONE, FASTCALL, KEYWORDS = 0x8, 0x80, 0x2
+#: How a function is called: with nothing; with one object; with an array of them; with names of those by keyword, too.
+NOTHING, ONE, FASTCALL, KEYWORDS = 0x4, 0x8, 0x80, 0x2
 
 
 class MethodDef(ctypes.Structure):

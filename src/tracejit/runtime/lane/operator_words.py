@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-VERSION = 3
+VERSION = 4
 
 #: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
 SMALL = "tracejit_small_kernel"
 
 #: How ops are called: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)``.
 CALL_OP = "tracejit_call_op"
+
+#: How Variables are read: ``PyObject *(PyObject *self, PyObject *)``.
+READ_VARIABLE = "tracejit_read_variable"
 
 #: The variable that points to the table.
 TABLE = "tracejit_operators"
@@ -22,6 +25,8 @@ TABLE = "tracejit_operators"
 LARGEST = 256
 #: Integers up to this size are the same number in every float that the code knows.
 LARGEST_INTEGER = 1 << 24
+#: So many calls of the package are looked past for the line of the user's.
+DEEPEST = 16
 
 #: Operators by the name of Python's method: LLVM's instruction, and whether the other operand comes first.
 OPERATORS: dict[str, tuple[str, bool]] = {
@@ -44,6 +49,11 @@ TAPE_METHODS = ("__enter__", "__exit__", "watch")
 def tape_method(name: str) -> str:
     """The function of a method of tapes."""
     return f"tracejit_tape{name}"
+
+
+def of_variables(name: str) -> str:
+    """The function of an operator of Variables, called as `symbol` is."""
+    return f"tracejit_variable{name}"
 
 
 def symbol(name: str) -> str:
@@ -69,7 +79,19 @@ class Word(IntEnum):
     NONE = auto()
     SET = auto()
     LIST = auto()
+    DICT = auto()
     TAPE = auto()
+    VARIABLE = auto()
+    READ = auto()  # the op
+    COMPUTED = auto()  # the dict of what was computed from Variables outside of tapes
+    MOST_COMPUTED = auto()  # so many it holds
+    REMEMBER = auto()  # ``(tensor, variable)``: lets it know of one
+    READ_IN_PYTHON = auto()  # ``(variable) -> tensor``
+    SMALL_BYTES = (
+        auto()
+    )  # of a call that tapes do not count, of one that they drop values of, of all they hold
+    LARGE_BYTES = auto()
+    MANY_BYTES = auto()
     RECORD = auto()
     LOCATION = auto()
     NO_ATTRS = auto()
@@ -98,6 +120,13 @@ class Word(IntEnum):
     RECORDING = auto()
     USED = auto()
     MERGING = auto()
+    WATCHES = auto()
+    WATCHED = auto()
+    HELD = auto()
+    VALUE = auto()  # where Variables have theirs
+    HANDLE = auto()
+    TRAINABLE = auto()
+    NAME = auto()
     RECORD_OP = auto()  # where records have theirs
     RECORD_INPUTS = auto()
     RECORD_ATTRS = auto()
@@ -120,6 +149,7 @@ class Word(IntEnum):
     GET_ITEM = auto()
     LENGTH = auto()
     GET_DICT_ITEM = auto()
+    SET_DICT_ITEM = auto()
     DICT_LENGTH = auto()
     NEW_LIST = auto()
     LIST_LENGTH = auto()
@@ -132,6 +162,7 @@ class Word(IntEnum):
     APPEND = auto()
     FRAME = auto()
     CODE = auto()
+    BACK = auto()
     LAST = auto()
     CLEAR_ERROR = auto()
     RAISED = auto()
@@ -144,6 +175,7 @@ class Callable(IntEnum):
     HEARD = 1  # ``(self, other, result) -> result``: tells those who listen
     OP = 2
     INPUTS = 3  # how many the op has
+    OF_VARIABLES = 4  # ``(variable, other)``: the operator of Variables written in Python
 
 
 class Known(IntEnum):

@@ -1,8 +1,9 @@
 """Backward plans' machine code: is a tape of the kind that a table describes? Then its kernels, one after another.
 
 A builtin ``(records, seeds, sources) -> cotangents`` whose ``self`` is the table; None for a tape of another kind. It
-verifies and computes what `core.autodiff.straightline` does in Python. Called as ``(records, target, source)``, of two
-tensors, it gives the one cotangent, for a target that counts once; None where that looks like zeros or begins with NaN.
+verifies and computes what `core.autodiff.straightline` does in Python. As ``(records, target, source, tracked)`` it
+gives the cotangent of the source, a tensor or Variable, or a list for a list of sources, for a tensor that counts once,
+where the tape follows all of them; None for those that are zeros or begin with NaN.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from ....runtime.lane.operator_words import TABLE, Word
 from ....runtime.lane.words import ARRAY_DATA, ARRAY_DIMS, ARRAY_DTYPE, ARRAY_RANK, OB_TYPE
 from ...ir_text import NULL, Value, integer
 from ..matmul.counted_loops import Signature
-from . import arrays, small_kernels
+from . import arrays, records, small_kernels
 from .operator_writer import Writer
 
 _ENTRY = Signature(
@@ -36,10 +37,14 @@ _ENDS = Signature(
     "ptr %table, ptr %plan, ptr %seeds, ptr %sources, ptr %tensors, ptr %serials, ptr %values",
     "i1",
 )
-_PAIR = Signature(
-    "same_pair", "ptr %table, ptr %plan, ptr %target, ptr %source, ptr %serials, ptr %values", "i1"
+_SOURCE = Signature("same_source", "ptr %table, ptr %serials, i64 %slot, ptr %given, ptr %tracked", "i1")
+_TARGET = Signature(
+    "same_target",
+    "ptr %table, ptr %plan, ptr %target, ptr %sources, ptr %tracked, ptr %serials, ptr %values",
+    "i1",
 )
-_ONLY = Signature("only_cotangent", "ptr %table, ptr %results", "ptr")
+_SOUND = Signature("sound_cotangent", "ptr %table, ptr %made", "i1")
+_TOLD = Signature("told_cotangents", "ptr %table, ptr %results, ptr %sources", "ptr")
 _END = Signature("same_end", "ptr %table, ptr %serials, i64 %slot, ptr %tensor", "i1")
 _CALL = Signature("call_kernel", "ptr %table, ptr %row, ptr %values", "ptr")
 _COMPUTE = Signature("compute_backward", "ptr %table, ptr %plan, ptr %values", "ptr")
@@ -47,8 +52,19 @@ _COMPUTE = Signature("compute_backward", "ptr %table, ptr %plan, ptr %values", "
 
 def functions() -> list[str]:
     """The functions of this module."""
-    verified = [_shaped(), _new(), _serial(), _keep(), _tensor(), _records(), _ends(), _end(), _pair()]
-    return [*verified, _kernel(), _compute(), _only(), _entry()]
+    verified = [
+        _shaped(),
+        _new(),
+        _serial(),
+        _keep(),
+        _tensor(),
+        _records(),
+        _ends(),
+        _end(),
+        _source(),
+        _target(),
+    ]
+    return [*verified, _kernel(), _compute(), _sound(), _told(), _entry()]
 
 
 # ---- is it of this kind? --------------------------------------------------------------------------------
@@ -223,19 +239,42 @@ def _end() -> str:
     return w.text(w.compare("eq", w.load("i64", w.step(serials, slot, "i64")), serial).typed)
 
 
-def _pair() -> str:
-    """Is one target, which counts once, the end of the tape, and one source all that is asked for?"""
-    w = Writer(_PAIR)
-    table, plan, target, source, serials, values = w.args("table plan target source serials values")
-    for count in (Plan.SEEDS, Plan.SOURCES):
-        w.refuse(w.compare("ne", w.word(plan, count, "i64"), 1))
-    w.refuse(w.compare("ne", w.field(source, OB_TYPE), w.word(table, Word.TENSOR)))
-    slot = w.load("i64", w.word(plan, Plan.SOURCES_AT))
-    w.refuse_unless(w.invoke(_END, table, serials, slot, source))
-    row = w.word(plan, Plan.SEEDS_AT)
+def _source() -> str:
+    """Is it a tensor, or a Variable, that is followed and has that slot?"""
+    w = Writer(_SOURCE)
+    table, serials, slot, given, tracked = w.args("table serials slot given tracked")
+    is_variable = w.compare("eq", w.field(given, OB_TYPE), w.word(table, Word.VARIABLE))
+    with w.replacing(is_variable, [given]) as keys:
+        keys.append(w.field(given, w.word(table, Word.HANDLE, "i64")))
+        w.refuse(w.compare("eq", keys[0], NULL))
+    w.refuse(w.compare("ne", w.field(keys[0], OB_TYPE), w.word(table, Word.TENSOR)))
+    w.refuse_unless(w.invoke(records.FOLLOWS, table, tracked, keys[0]))
+    return w.text(w.invoke(_END, table, serials, slot, keys[0]).typed)
+
+
+def _target() -> str:
+    """Is one target, which counts once, the end of the tape, and are the sources what is asked for?"""
+    w = Writer(_TARGET)
+    table, plan, target, sources, tracked, serials, values = w.args(
+        "table plan target sources tracked serials values"
+    )
+    w.refuse(w.compare("ne", w.word(plan, Plan.SEEDS, "i64"), 1))
+    w.refuse(w.compare("ne", w.field(tracked, OB_TYPE), w.word(table, Word.SET)))
+    w.refuse_unless(w.invoke(records.FOLLOWS, table, tracked, target))
+    row, count = w.word(plan, Plan.SEEDS_AT), w.word(plan, Plan.SOURCES, "i64")
     w.refuse_unless(w.invoke(_END, table, serials, w.word(row, Seed.SLOT, "i64"), target))
-    unit = w.word(row, Seed.IS)
+    unit, slots = w.word(row, Seed.IS), w.word(plan, Plan.SOURCES_AT)
     w.refuse(w.compare("eq", unit, NULL))
+    several = w.compare("eq", w.field(sources, OB_TYPE), w.word(table, Word.LIST))
+    with w.when(several):
+        w.refuse(w.compare("ne", w.through(table, Word.LIST_LENGTH, "i64", sources), count))
+        with w.loop(count) as loop:
+            given = w.through(table, Word.GET_LIST_ITEM, "ptr", sources, loop.index)
+            slot = w.load("i64", w.step(slots, loop.index, "i64"))
+            w.refuse_unless(w.invoke(_SOURCE, table, serials, slot, given, tracked))
+    with w.when(several, unless=True):
+        w.refuse(w.compare("ne", count, 1))
+        w.refuse_unless(w.invoke(_SOURCE, table, serials, w.load("i64", slots), sources, tracked))
     payload = w.field(unit, w.word(table, Word.PAYLOAD, "i64"))
     return w.text(w.invoke(_KEEP, table, values, w.word(row, Seed.VALUE, "i64"), payload).typed)
 
@@ -309,32 +348,42 @@ def _compute() -> str:
     return w.text(results.typed)
 
 
-def _only() -> str:
-    """The only cotangent of a list, which it takes over; None where the tape may have to explain it."""
-    w = Writer(_ONLY)
-    table, results = w.args("table results")
-    w.refuse(w.compare("eq", results, NULL), "ptr null")
-    made = w.own(table, w.through(table, Word.GET_LIST_ITEM, "ptr", results, integer(0)))
-    w.through(table, Word.DECREF, "void", results)
-    w.refuse(w.compare("eq", made, w.word(table, Word.NONE)), made.typed)
+def _sound() -> str:
+    """Is it a cotangent that tapes need not explain: of floats that neither begin with NaN nor are all zero?"""
+    w = Writer(_SOUND)
+    table, made = w.args("table made")
+    w.refuse(w.compare("eq", made, w.word(table, Word.NONE)))
     array = w.field(made, w.word(table, Word.PAYLOAD, "i64"))
-    data, dtype, count = (
-        w.field(array, ARRAY_DATA),
-        w.field(array, ARRAY_DTYPE),
-        w.invoke(arrays.COUNT, array),
-    )
+    data, dtype = w.field(array, ARRAY_DATA), w.field(array, ARRAY_DTYPE)
+    count = w.invoke(arrays.COUNT, array)
     for place, kind, size in ((Word.FLOAT64, "double", 8), (Word.FLOAT32, "float", 4)):
         fits = w.both(w.compare("eq", dtype, w.word(table, place)), w.compare("sgt", count, 0))
         plain = w.invoke(arrays.FITS, array, w.word(table, Word.NDARRAY), dtype)
         with w.when(w.both(fits, plain)):
-            first = w.load(kind, data, size)
-            last = w.load(kind, w.step(data, w.subtract(count, 1), kind), size)
             zero = Value("0.0", kind)
-            known = w.compare("ord", first, zero)
-            sound = w.both(known, w.either(w.compare("une", first, zero), w.compare("une", last, zero)))
-            w.refuse(sound, made.typed)
-    w.through(table, Word.DECREF, "void", made)
-    return w.text(w.own(table, w.word(table, Word.NONE)).typed)
+            w.refuse(w.compare("uno", w.load(kind, data, size), zero))
+            with w.loop(count) as loop:
+                x = w.load(kind, w.step(data, loop.index, kind), size)
+                w.refuse(w.compare("une", x, zero), "i1 true")
+    return w.text("i1 false")
+
+
+def _told() -> str:
+    """The cotangents of a list, which it takes over, as they were asked for; None where a tape may explain one."""
+    w = Writer(_TOLD)
+    table, results, sources = w.args("table results sources")
+    w.refuse(w.compare("eq", results, NULL), "ptr null")
+    none = w.word(table, Word.NONE)
+    with w.loop(w.through(table, Word.LIST_LENGTH, "i64", results)) as loop:
+        made = w.through(table, Word.GET_LIST_ITEM, "ptr", results, loop.index)
+        with w.leaving(w.invoke(_SOUND, table, made), unless=True):
+            w.through(table, Word.DECREF, "void", results)
+            w.stmt(f"ret {w.own(table, none).typed}")
+    several = w.compare("eq", w.field(sources, OB_TYPE), w.word(table, Word.LIST))
+    w.refuse(several, results.typed)
+    only = w.own(table, w.through(table, Word.GET_LIST_ITEM, "ptr", results, integer(0)))
+    w.through(table, Word.DECREF, "void", results)
+    return w.text(only.typed)
 
 
 def _entry() -> str:
@@ -354,8 +403,10 @@ def _entry() -> str:
     w.go(w.invoke(_RECORDS, table, plan, records, tensors, serials, values), "another", unless=True)
     pair = w.compare("eq", w.field(seeds, OB_TYPE), w.word(table, Word.TENSOR))
     with w.leaving(pair):
-        w.go(w.invoke(_PAIR, table, plan, seeds, sources, serials, values), "another", unless=True)
-        w.store(w.invoke(_ONLY, table, w.invoke(_COMPUTE, table, plan, values)), result)
+        tracked = w.load("ptr", w.step(args, 24))
+        same = w.invoke(_TARGET, table, plan, seeds, sources, tracked, serials, values)
+        w.go(same, "another", unless=True)
+        w.store(w.invoke(_TOLD, table, w.invoke(_COMPUTE, table, plan, values), sources), result)
         w.branch("done")
     w.go(w.invoke(_ENDS, table, plan, seeds, sources, tensors, serials, values), "another", unless=True)
     w.store(w.invoke(_COMPUTE, table, plan, values), result)

@@ -11,7 +11,7 @@ from ....runtime.lane.operator_words import Word
 from ....runtime.lane.words import ARRAY_DATA, ARRAY_DTYPE, OB_TYPE
 from ...ir_text import NULL, Value
 from ..matmul.counted_loops import Signature
-from . import arrays, records, small_kernels
+from . import arrays, records, small_kernels, variables
 from .operator_writer import Writer
 
 _CALL = Signature(
@@ -64,23 +64,57 @@ def _call() -> str:
     known = w.field(found, ARRAY_DATA)
     w.go(w.compare("ne", nargs, w.word(known, words.Known.INPUTS, "i64")), "slow")
     mode, nobody = records.ordinary(w, table)
-    first = w.load("ptr", args)
+    held, passed = w.room("ptr", 2), w.room("ptr", 2)
+    for place in range(2):
+        w.store(NULL, w.step(held, 8 * place))
+    two = w.compare("eq", nargs, 2)
+    first = _operand(w, table, mode, nobody, (args, held, passed), 0, "slow")
+    with w.replacing(two, [first]) as others:
+        others.append(_operand(w, table, mode, nobody, (args, held, passed), 1, "read"))
+    second = others[0]
     a = w.invoke(_PAYLOAD, table, first)
-    w.go(w.compare("eq", a, NULL), "slow")
-    with w.replacing(w.compare("eq", nargs, 2), [first, NULL]) as others:
-        given = w.load("ptr", w.step(args, 8))
-        b = w.invoke(_PAYLOAD, table, given)
-        w.go(w.compare("eq", b, NULL), "slow")
-        others += [given, b]
-    second, b = others
-    made = w.invoke(small_kernels.APPLY, table, known, a, b)
-    with w.leaving(w.compare("eq", made, NULL)):
-        w.through(table, Word.CLEAR_ERROR, "void")
-        w.branch("slow")
+    w.go(w.compare("eq", a, NULL), "read")
+    with w.replacing(two, [NULL]) as more:
+        more.append(w.invoke(_PAYLOAD, table, second))
+        w.go(w.compare("eq", more[0], NULL), "read")
+    made = w.invoke(small_kernels.APPLY, table, known, a, more[0])
+    w.go(w.compare("eq", made, NULL), "read")
     result = w.invoke(arrays.WRAPPED, table, made, w.field(made, ARRAY_DTYPE))
-    w.refuse(nobody, result.typed)
+    with w.returning(nobody, result.typed):
+        _let_go(w, table, held)
     told = w.invoke(records.TELL, table, known, mode, first, second, result, Value("false", "i1"))
+    _let_go(w, table, held)
     w.stmt(f"ret {told.typed}")
+    python = Word.CALL_OP
+    w.label("read")
+    w.through(table, Word.CLEAR_ERROR, "void")
+    given = w.invoke(PASS_ON, table, w.word(table, python), self, passed, nargs, names)
+    _let_go(w, table, held)
+    w.stmt(f"ret {given.typed}")
     w.label("slow")
-    python = w.word(table, Word.CALL_OP)
-    return w.text(w.invoke(PASS_ON, table, python, self, args, nargs, names).typed)
+    return w.text(w.invoke(PASS_ON, table, w.word(table, python), self, args, nargs, names).typed)
+
+
+def _operand(
+    w: Writer,
+    table: Value,
+    mode: Value,
+    nobody: Value,
+    rooms: tuple[Value, Value, Value],
+    place: int,
+    else_to: str,
+) -> Value:
+    """The tensor of an argument, held and passed on from here on; to that label where Python has to read it."""
+    args, held, passed = (w.step(room, 8 * place) for room in rooms)
+    given = w.load("ptr", args)
+    w.store(given, passed)
+    tensor = w.invoke(variables.OPERAND, table, mode, nobody, given)
+    w.go(w.compare("eq", tensor, NULL), else_to)
+    w.store(tensor, held)
+    w.store(tensor, passed)
+    return tensor
+
+
+def _let_go(w: Writer, table: Value, held: Value) -> None:
+    for place in range(2):
+        w.through(table, Word.DECREF, "void", w.load("ptr", w.step(held, 8 * place)))

@@ -17,7 +17,7 @@ from ....runtime.lane.words import (
 )
 from ...ir_text import NULL, Value, float_literal, integer
 from ..matmul.counted_loops import Signature, loop_metadata
-from . import arrays, backwards, op_calls, records, small_kernels, tapes
+from . import arrays, backwards, op_calls, records, small_kernels, tapes, variables
 from .operator_writer import Writer
 
 _NUMBER = Signature("number", "ptr %table, ptr %given, i1 %single, ptr %out", "i1")
@@ -35,7 +35,7 @@ def module_text() -> str:
     functions = [_kernel(instruction, name) for instruction in instructions for name in _KINDS]
     functions += [*arrays.functions(), _number(), *records.functions(), _operate()]
     functions += [*small_kernels.functions(), *op_calls.functions()]
-    functions += [*tapes.functions(), *backwards.functions()]
+    functions += [*tapes.functions(), *backwards.functions(), *variables.functions()]
     functions += [_entry(index, name) for index, name in enumerate(words.OPERATORS)]
     variable = f"@{words.TABLE} = global ptr null, align 8\n"
     return "".join([variable, *functions, 'attributes #0 = { "no-builtins" }\n', loop_metadata()])
@@ -93,6 +93,7 @@ def _operate() -> str:
     }
     called = w.room("ptr", 3)
     w.store(self, called)
+    w.store(given, w.step(called, 8))
     w.store(NULL, rooms["scalar"])
     w.go(w.compare("eq", other, NULL), "slow")
     w.go(w.compare("ne", w.field(self, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
@@ -107,10 +108,15 @@ def _operate() -> str:
     for name, first in {"step_self": integer(1), "step_other": integer(1), "shaped": x}.items():
         w.store(first, rooms[name])
     is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
-    with w.replacing(
-        w.negated(w.either(is_tensor, nobody)), [other]
-    ) as operands:  # recorders know no numbers
-        scalar = w.invoke(records.SCALAR, table, other, is_single)
+    is_variable = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.VARIABLE))
+    stands = w.either(is_variable, w.negated(w.either(is_tensor, nobody)))
+    with w.replacing(stands, [other]) as operands:  # recorders know no numbers
+        with w.replacing(is_variable, [NULL]) as read:
+            read.append(w.invoke(variables.READ, table, mode, nobody, other))
+            w.store(w.select(w.compare("eq", read[0], NULL), given, read[0]), w.step(called, 8))
+        with w.replacing(w.negated(is_variable), read) as stand_in:
+            stand_in.append(w.invoke(records.SCALAR, table, other, is_single))
+        scalar = stand_in[0]
         w.go(w.compare("eq", scalar, NULL), "slow")
         w.store(scalar, rooms["scalar"])
         operands.append(scalar)
@@ -126,13 +132,13 @@ def _operate() -> str:
         w.store(integer(0), rooms["step_other"])
     out = _computed(w, table, x, turned, w.select(is_single, single, double), rooms)
     result = w.invoke(arrays.WRAPPED, table, out, dtype)
-    w.refuse(nobody, result.typed)
+    with w.returning(nobody, result.typed):
+        w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
     told = w.invoke(records.TELL, table, callables, mode, self, other, result, turned)
     w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
     w.stmt(f"ret {told.typed}")
     w.label("slow")
     w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
-    w.store(given, w.step(called, 8))
     slow = w.word(callables, words.Callable.SLOW)
     return w.text(w.through(table, Word.CALL, "ptr", slow, called, integer(2), NULL).typed)
 

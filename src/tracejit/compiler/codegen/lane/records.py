@@ -24,10 +24,14 @@ SCALAR = Signature("scalar", "ptr %table, ptr %given, i1 %single", "ptr")
 #: Is that recorder the only one?
 HEARS = Signature("hears", "ptr %table, ptr %mode, ptr %recorder", "i1")
 _TAPE = Signature("tape", "ptr %table, ptr %mode, ptr %self, ptr %other", "ptr")
-_FOLLOWS = Signature("follows", "ptr %table, ptr %tracked, ptr %tensor", "i1")
-_LOCATION = Signature("location", "ptr %table, ptr %mode", "ptr")
-_PAIR = Signature("pair", "ptr %table, ptr %one, ptr %other", "ptr")
-_RECORD = Signature("record", "ptr %table, ptr %op, ptr %inputs, ptr %outputs, ptr %location", "ptr")
+#: Does the tape follow a tensor?
+FOLLOWS = Signature("follows", "ptr %table, ptr %tracked, ptr %tensor", "i1")
+#: The line of the user's that is running, or the mode's, a new reference; null where Python has to look for it.
+LOCATION = Signature("location", "ptr %table, ptr %mode", "ptr")
+#: A tuple of one object, or of two; null, and an exception, where there is no memory.
+PAIR = Signature("pair", "ptr %table, ptr %one, ptr %other", "ptr")
+#: A record of what it takes over; null, and an exception, where there is no memory or something is null.
+RECORD = Signature("record", "ptr %table, ptr %op, ptr %inputs, ptr %outputs, ptr %location", "ptr")
 
 
 def functions() -> list[str]:
@@ -55,8 +59,7 @@ def _scalar() -> str:
 
 
 def _follows() -> str:
-    """Does the tape follow a tensor?"""
-    w = Writer(_FOLLOWS)
+    w = Writer(FOLLOWS)
     table, tracked, tensor = w.args("table tracked tensor")
     serial = w.field(tensor, w.word(table, Word.SERIAL, "i64"))
     found = w.through(table, Word.CONTAINS, "i32", tracked, serial)
@@ -86,28 +89,44 @@ def _tape() -> str:
     for x, kind in ((tracked, Word.SET), (kept, Word.LIST)):
         w.refuse(w.compare("eq", x, NULL), none)
         w.refuse(w.compare("ne", w.field(x, OB_TYPE), w.word(table, kind)), none)
-    with w.returning(w.invoke(_FOLLOWS, table, tracked, self), tape.typed):
+    with w.returning(w.invoke(FOLLOWS, table, tracked, self), tape.typed):
         pass
     w.refuse(w.compare("eq", other, NULL), none)
-    return w.text(w.select(w.invoke(_FOLLOWS, table, tracked, other), tape, NULL).typed)
+    return w.text(w.select(w.invoke(FOLLOWS, table, tracked, other), tape, NULL).typed)
 
 
 def _location() -> str:
-    """The line of the user's that is running, or the mode's, a new reference; null where Python has to look for it."""
-    w = Writer(_LOCATION)
+    w = Writer(LOCATION)
     table, mode = w.args("table mode")
     none = "ptr null"
     inherited = w.field(mode, w.word(table, Word.INHERITED, "i64"))
     with w.returning(w.compare("ne", inherited, w.word(table, Word.NONE)), inherited.typed):
         w.own(table, inherited)
-    frame = w.through(table, Word.FRAME, "ptr")
-    w.refuse(w.compare("eq", frame, NULL), none)
-    code = w.through(table, Word.CODE, "ptr", frame)
-    file = w.field(code, w.word(table, Word.FILE, "i64"))
-    known = w.through(table, Word.GET_DICT_ITEM, "ptr", w.word(table, Word.FILES), file)
-    with w.returning(w.compare("ne", known, w.word(table, Word.FALSE)), none):
-        w.through(table, Word.DECREF, "void", code)
+    running, found = w.room("ptr"), w.room("ptr")
+    first = w.through(table, Word.FRAME, "ptr")
+    w.refuse(w.compare("eq", first, NULL), none)
+    w.store(w.own(table, first), running)
+    with w.loop(words.DEEPEST) as loop:
+        frame = w.load("ptr", running)
+        code = w.through(table, Word.CODE, "ptr", frame)
+        w.store(code, found)
+        file = w.field(code, w.word(table, Word.FILE, "i64"))
+        known = w.through(table, Word.GET_DICT_ITEM, "ptr", w.word(table, Word.FILES), file)
+        w.go(w.compare("eq", known, w.word(table, Word.FALSE)), "users")
+        back = w.through(table, Word.BACK, "ptr", frame)
+        for x in (frame, code):
+            w.through(table, Word.DECREF, "void", x)
+        w.refuse(w.compare("eq", back, NULL), none)
+        w.store(back, running)
+        internal = w.compare("eq", known, w.word(table, Word.TRUE))
+        last = w.compare("eq", loop.index, words.DEEPEST - 1)
+        with w.returning(w.either(last, w.negated(internal)), none):
+            w.through(table, Word.DECREF, "void", back)
+    w.stmt(f"ret {none}")
+    w.label("users")
+    frame, code = w.load("ptr", running), w.load("ptr", found)
     last = w.convert("sext", w.through(table, Word.LAST, "i32", frame), "i64")
+    w.through(table, Word.DECREF, "void", frame)
     number = w.through(table, Word.NEW_INTEGER, "ptr", last)
     place = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.LOCATION), integer(2))
     absent = w.either(w.compare("eq", number, NULL), w.compare("eq", place, NULL))
@@ -123,8 +142,7 @@ def _location() -> str:
 
 
 def _pair() -> str:
-    """A tuple of one tensor, or of two; null, and an exception, where there is no memory."""
-    w = Writer(_PAIR)
+    w = Writer(PAIR)
     table, one, other = w.args("table one other")
     alone = w.compare("eq", other, NULL)
     made = w.through(table, Word.NEW_TUPLE, "ptr", w.select(alone, 1, 2))
@@ -136,8 +154,7 @@ def _pair() -> str:
 
 
 def _record() -> str:
-    """A record of what it takes over; null, and an exception, where there is no memory or something is null."""
-    w = Writer(_RECORD)
+    w = Writer(RECORD)
     table, op, inputs, outputs, location = w.args("table op inputs outputs location")
     parts = (inputs, outputs, location)
     made = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.RECORD), integer(0))
@@ -168,13 +185,13 @@ def _recorded() -> str:
     alone = w.compare("eq", w.word(callables, words.Callable.INPUTS, "i64"), 1)
     second = w.select(alone, NULL, other)
     w.refuse(w.compare("eq", w.invoke(_TAPE, table, mode, self, second), NULL), told)
-    location = w.invoke(_LOCATION, table, mode)
+    location = w.invoke(LOCATION, table, mode)
     with w.returning(w.compare("eq", location, NULL), told):
         w.through(table, Word.CLEAR_ERROR, "void")
     swapped = w.both(turned, w.negated(alone))
-    inputs = w.invoke(_PAIR, table, w.select(swapped, other, self), w.select(swapped, self, second))
-    outputs = w.invoke(_PAIR, table, result, NULL)
-    record = w.invoke(_RECORD, table, w.word(callables, words.Callable.OP), inputs, outputs, location)
+    inputs = w.invoke(PAIR, table, w.select(swapped, other, self), w.select(swapped, self, second))
+    outputs = w.invoke(PAIR, table, result, NULL)
+    record = w.invoke(RECORD, table, w.word(callables, words.Callable.OP), inputs, outputs, location)
     w.refuse(w.compare("eq", record, NULL), failed)
     tape = w.invoke(
         _TAPE, table, mode, self, second

@@ -14,27 +14,33 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.kernels import operator_lane, operator_lane_on_disk
-from ..core import seams
-from ..core.autodiff import backplan
-from ..core.errors import Location, known_files, user_location
-from ..core.op import Op
-from ..core.protocols import Record
-from ..core.seams import give_methods
-from ..core.tensor import Tensor, next_serial
-from ..core.tracing.dispatch import NO_ATTRS, Mode, scalars, state
-from ..ops.elementwise import arithmetic
-from ..ops.tensor.operators import OPERATORS
-from ..runtime import objects
-from ..runtime.lane import backward_tables, builtin, probe
-from ..runtime.lane import operator_words as words
-from ..runtime.lane.backward_words import BACKWARD
-from ..runtime.lane.operator_words import Word
-from ..runtime.lane.words import Api
-from ..runtime.threads.forks import fork_safe
-from . import small_kernels
+from ...compiler.kernels import operator_lane, operator_lane_on_disk
+from ...core import seams
+from ...core.autodiff import backplan
+from ...core.errors import Location, known_files, user_location
+from ...core.op import Op
+from ...core.protocols import Record
+from ...core.seams import give_methods
+from ...core.tensor import Tensor, next_serial
+from ...core.tracing.dispatch import NO_ATTRS, Mode, scalars, state
+from ...ops.elementwise import arithmetic
+from ...ops.state import read
+from ...ops.tensor.operators import OPERATORS
+from ...runtime import objects
+from ...runtime.lane import backward_tables, builtin, probe
+from ...runtime.lane import operator_words as words
+from ...runtime.lane.backward_words import BACKWARD
+from ...runtime.lane.operator_words import Word
+from ...runtime.lane.words import Api
+from ...runtime.threads.forks import fork_safe
+from .. import small_kernels
+from ..recording.recorder import LARGE, MANY, SMALL
+from ..state import variable
+from ..state.variable import Variable
 
 _CALL = Op.__call__  # written in Python
+#: What Variables have of their own, and their operators.
+_OF_VARIABLES: dict[str, Any] = {name: vars(Variable)[name] for name in ("__tensor__", *words.OPERATORS)}
 _FORWARD = {
     "__add__": arithmetic.add,
     "__sub__": arithmetic.subtract,
@@ -53,9 +59,11 @@ _FUNCTIONS = {
     Word.AS_DOUBLE: "PyFloat_AsDouble", Word.AS_INTEGER: "PyLong_AsLongLongAndOverflow",
     Word.NEW_INTEGER: "PyLong_FromLongLong", Word.NEW_TUPLE: "PyTuple_New", Word.SET_ITEM: "PyTuple_SetItem",
     Word.GET_ITEM: "PyTuple_GetItem", Word.LENGTH: "PyTuple_Size", Word.GET_DICT_ITEM: "PyDict_GetItemWithError",
+    Word.SET_DICT_ITEM: "PyDict_SetItem",
     Word.CONTAINS: "PySet_Contains", Word.ADD: "PySet_Add", Word.APPEND: "PyList_Append",
     Word.FRAME: "PyEval_GetFrame", Word.CODE: "PyFrame_GetCode", Word.LAST: "PyFrame_GetLasti",
-    Word.CLEAR_ERROR: "PyErr_Clear", Word.DICT_LENGTH: "PyDict_Size", Word.NEW_LIST: "PyList_New",
+    Word.BACK: "PyFrame_GetBack", Word.CLEAR_ERROR: "PyErr_Clear", Word.DICT_LENGTH: "PyDict_Size",
+    Word.NEW_LIST: "PyList_New",
     Word.LIST_LENGTH: "PyList_Size", Word.GET_LIST_ITEM: "PyList_GetItem", Word.SET_LIST_ITEM: "PyList_SetItem",
     Word.SET_LENGTH: "PySet_Size", Word.EQUALS: "PyObject_RichCompareBool", Word.RAISED: "PyErr_Occurred",
 }  # fmt: skip
@@ -85,6 +93,7 @@ def use(tape: type, make: bool = True) -> bool:
             give_methods(Tensor, methods)
             small_kernels.give(_code().function(words.SMALL), partial(_heard, chosen=None))
             give_methods(Op, {"__call__": _call_of_ops()})
+            give_methods(Variable, _methods_of_variables())
             give_methods(tape, _methods_of_tapes(tape))
             _served.add(tape)
             seams.machine_backward.provide(
@@ -102,6 +111,7 @@ def leave() -> None:
             delattr(tape, name)  # the class behind it has them in Python
     give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
     give_methods(Op, {"__call__": _CALL})
+    give_methods(Variable, _OF_VARIABLES)
     small_kernels.take_away()
     seams.machine_backward.provide(lambda *backward: None)
     backplan.forget()
@@ -128,6 +138,17 @@ def _call_of_ops() -> Any:
     """What ops are called by."""
     code = _code().function(words.CALL_OP)
     return builtin.method_of(builtin.described("__call__", code, builtin.FASTCALL | builtin.KEYWORDS), Op)
+
+
+@lru_cache(maxsize=1)
+def _methods_of_variables() -> dict[str, Any]:
+    """What reads Variables, by itself and in operators."""
+    symbols = {name: (words.of_variables(name), builtin.ONE) for name in words.OPERATORS}
+    symbols["__tensor__"] = words.READ_VARIABLE, builtin.NOTHING
+    return {
+        name: builtin.method_of(builtin.described(name, _code().function(symbol), kind), Variable)
+        for name, (symbol, kind) in symbols.items()
+    }
 
 
 @lru_cache(maxsize=1)
@@ -164,7 +185,9 @@ def _table(api: Any, tape: Any) -> np.ndarray | None:
         Word.FLOAT32: np.dtype(np.float32), Word.STATE: state, Word.MODE: sys.intern("mode"), Word.FALSE: False,
         Word.TRUE: True, Word.AS_ARRAY: np.asarray, Word.SHAPE: sys.intern("shape"),
         Word.NOBODY: _NOBODY, Word.COUNTER: counter, Word.NONE: None, Word.NDARRAY: np.ndarray, Word.SET: set,
-        Word.LIST: list, Word.TAPE: tape,
+        Word.LIST: list, Word.DICT: dict, Word.TAPE: tape,
+        Word.VARIABLE: Variable, Word.READ: read, Word.COMPUTED: variable.COMPUTED,
+        Word.REMEMBER: variable.remember, Word.READ_IN_PYTHON: _OF_VARIABLES["__tensor__"],
         Word.RECORD: Record, Word.LOCATION: Location,
         Word.NO_ATTRS: NO_ATTRS, Word.SCALARS: scalars, Word.NUMBER_OF_FLOAT32: np.dtype(np.float32).num,
         Word.NUMBER_OF_FLOAT64: np.dtype(np.float64).num, Word.FILES: known_files,
@@ -173,13 +196,18 @@ def _table(api: Any, tape: Any) -> np.ndarray | None:
     }  # fmt: skip
     for word, thing in things.items():
         table[word] = id(_keep(thing))
-    for word, offset in offsets.items():
-        table[word] = offset
+    numbers = {
+        Word.SMALL_BYTES: SMALL, Word.LARGE_BYTES: LARGE, Word.MANY_BYTES: MANY,
+        Word.MOST_COMPUTED: variable.MOST_COMPUTED,
+    }  # fmt: skip
+    for word, number in (*offsets.items(), *numbers.items()):
+        table[word] = number
     for word, name in _FUNCTIONS.items():
         table[word] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
     table[Word.NEW_ARRAY] = api[Api.NEW_ARRAY]
     for index, name in enumerate(words.OPERATORS):
         table[words.place(index, words.Callable.SLOW)] = id(_keep(OPERATORS[name]))
+        table[words.place(index, words.Callable.OF_VARIABLES)] = id(_keep(_OF_VARIABLES[name]))
         op, chosen = _CALLS[name]
         heard = _heard(op, chosen)
         table[words.place(index, words.Callable.HEARD)] = id(_keep(heard))
@@ -199,7 +227,10 @@ def _offsets(tape: type) -> dict[Word, int | None]:
         (Mode(), {Word.SLOW: "slow", Word.RECORDERS: "recorders", Word.INHERITED: "location", Word.BUSY: "busy",
                   Word.ATTEMPT: "attempt"}),
         (tape(), {Word.TRACKED: "tracked", Word.RECORDS: "records", Word.RECORDING: "_recording",
-                  Word.USED: "_used", Word.MERGING: "_merging"}),
+                  Word.USED: "_used", Word.MERGING: "_merging", Word.WATCHES: "_watches_variables",
+                  Word.WATCHED: "_watched", Word.HELD: "held"}),
+        (Variable(0.0), {Word.VALUE: "_value", Word.HANDLE: "handle", Word.TRAINABLE: "trainable",
+                         Word.NAME: "name"}),
         (record, {Word.RECORD_OP: "op", Word.RECORD_INPUTS: "inputs", Word.RECORD_ATTRS: "attrs",
                   Word.RECORD_OUTPUTS: "outputs", Word.RECORD_LOCATION: "location"}),
     ):  # fmt: skip
