@@ -10,7 +10,7 @@ import contextvars
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -51,9 +51,11 @@ class Mode:
     `guards` are recorders that answer for whole derivatives, and stay while something is traced. `slow` is false only
     when `apply` may take the fast lane. `busy` is true while anything records, and where `slow` is, but for
     ``settings(nans=True)``, of which compiled code takes care itself. `locate` finds the user's line, with its callers
-    if debug information is wanted. `attempt` is the innermost one at tracing, see `transaction`. A new thread starts
-    with nothing.
+    if debug information is wanted. `attempt` is the innermost one at tracing, see `transaction`. `tell` is
+    :func:`tell` or machine code. A new thread starts with nothing.
     """
+
+    tell: ClassVar[Callable[..., None]]
 
     __slots__ = (
         "interpreter",
@@ -169,12 +171,18 @@ def apply_fast(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[st
             return result
         outputs = (result,)
     if mode.recorders:
-        record = Record(
-            op, inputs, attrs, outputs, mode.location or user_location(3)
-        )  # our caller is internal too
-        for recorder in mode.recorders:
-            recorder.record(record)
+        mode.tell(mode, op, inputs, attrs, outputs)
     return outputs if op.multiple else outputs[0]
+
+
+def tell(mode: Mode, op: Op, inputs: tuple[Any, ...], attrs: Any, outputs: tuple[Any, ...]) -> None:
+    """Let those who listen know of a call, whose caller's caller is internal."""
+    record = Record(op, inputs, attrs, outputs, mode.location or user_location(4))
+    for recorder in mode.recorders:
+        recorder.record(record)
+
+
+seams.give_methods(Mode, {"tell": staticmethod(tell)})
 
 
 def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:

@@ -22,7 +22,7 @@ from ...core.op import Op
 from ...core.protocols import Record
 from ...core.seams import give_methods
 from ...core.tensor import Tensor, next_serial
-from ...core.tracing.dispatch import NO_ATTRS, Mode, scalars, state
+from ...core.tracing.dispatch import NO_ATTRS, Mode, scalars, state, tell
 from ...ops.elementwise import arithmetic
 from ...ops.state import read
 from ...ops.tensor.operators import OPERATORS
@@ -94,6 +94,7 @@ def use(tape: type, make: bool = True) -> bool:
             small_kernels.give(_code().function(words.SMALL), partial(_heard, chosen=None))
             give_methods(Op, {"__call__": _call_of_ops()})
             give_methods(Variable, _methods_of_variables())
+            give_methods(Mode, {"tell": _tell_of_modes()})
             give_methods(tape, _methods_of_tapes(tape))
             _served.add(tape)
             seams.machine_backward.provide(
@@ -112,6 +113,7 @@ def leave() -> None:
     give_methods(Tensor, {name: OPERATORS[name] for name in words.OPERATORS})
     give_methods(Op, {"__call__": _CALL})
     give_methods(Variable, _OF_VARIABLES)
+    give_methods(Mode, {"tell": staticmethod(tell)})
     small_kernels.take_away()
     seams.machine_backward.provide(lambda *backward: None)
     backplan.forget()
@@ -149,6 +151,14 @@ def _methods_of_variables() -> dict[str, Any]:
         name: builtin.method_of(builtin.described(name, _code().function(symbol), kind), Variable)
         for name, (symbol, kind) in symbols.items()
     }
+
+
+@lru_cache(maxsize=1)
+def _tell_of_modes() -> Any:
+    """What tells recorders of calls that Python has made."""
+    return builtin.function_of(
+        builtin.described("tell", _code().function(words.NOTE), builtin.FASTCALL), None
+    )
 
 
 @lru_cache(maxsize=1)
@@ -191,8 +201,8 @@ def _table(api: Any, tape: Any) -> np.ndarray | None:
         Word.RECORD: Record, Word.LOCATION: Location,
         Word.NO_ATTRS: NO_ATTRS, Word.SCALARS: scalars, Word.NUMBER_OF_FLOAT32: np.dtype(np.float32).num,
         Word.NUMBER_OF_FLOAT64: np.dtype(np.float64).num, Word.FILES: known_files,
-        Word.CALL_OP: _CALL, Word.ENTER: tape.__enter__, Word.LEAVE: tape.__exit__, Word.WATCH: tape.watch,
-        Word.SMALL_KERNELS: small_kernels.TABLES,
+        Word.CALL_OP: _CALL, Word.TELL: tell, Word.ENTER: tape.__enter__, Word.LEAVE: tape.__exit__,
+        Word.WATCH: tape.watch, Word.SMALL_KERNELS: small_kernels.TABLES,
     }  # fmt: skip
     for word, thing in things.items():
         table[word] = id(_keep(thing))

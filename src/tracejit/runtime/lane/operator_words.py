@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-VERSION = 4
+VERSION = 5
 
 #: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
 SMALL = "tracejit_small_kernel"
@@ -17,6 +17,9 @@ CALL_OP = "tracejit_call_op"
 
 #: How Variables are read: ``PyObject *(PyObject *self, PyObject *)``.
 READ_VARIABLE = "tracejit_read_variable"
+
+#: What tells recorders of a call: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
+NOTE = "tracejit_note_call"
 
 #: The variable that points to the table.
 TABLE = "tracejit_operators"
@@ -99,6 +102,7 @@ class Word(IntEnum):
     NUMBER_OF_FLOAT32 = auto()  # as which its keys have a dtype
     NUMBER_OF_FLOAT64 = auto()
     CALL_OP = auto()  # ``(op, ...)``, written in Python
+    TELL = auto()  # ``(mode, op, inputs, attrs, outputs)``, as is this
     ENTER = auto()  # ``(tape, ...)``, as are these
     LEAVE = auto()
     WATCH = auto()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from ....runtime.lane import operator_words as words
 from ....runtime.lane.operator_words import Word
-from ....runtime.lane.words import OB_TYPE
+from ....runtime.lane.words import ARRAY_DTYPE, OB_TYPE
 from ...ir_text import NULL, Value, integer
 from ..matmul.counted_loops import Signature
+from . import arrays
 from .operator_writer import Writer
 
 #: Let the tape have the call's record: 1, or 0 where recorders have to be told, or -1 and an exception.
@@ -23,6 +24,14 @@ TELL = Signature("tell", RECORDED.parameters, "ptr")
 SCALAR = Signature("scalar", "ptr %table, ptr %given, i1 %single", "ptr")
 #: Is that recorder the only one?
 HEARS = Signature("hears", "ptr %table, ptr %mode, ptr %recorder", "i1")
+#: How many bytes an array of floats has; -1 of what is none.
+BYTES = Signature("bytes", "ptr %table, ptr %array", "i64")
+#: How many bytes the tape holds with so many more, 0 where they are not counted; -1 where it would drop some.
+HELD = Signature("held", "ptr %table, ptr %tape, i64 %more", "i64")
+#: Let the tape count so many more bytes; false where `HELD` is -1.
+HOLD = Signature("hold", "ptr %table, ptr %tape, i64 %more", "i1")
+#: The only recorder, borrowed, where it is a tape of no subclass, else null.
+ONLY = Signature("only_tape", "ptr %table, ptr %mode", "ptr")
 _TAPE = Signature("tape", "ptr %table, ptr %mode, ptr %self, ptr %other", "ptr")
 #: Does the tape follow a tensor?
 FOLLOWS = Signature("follows", "ptr %table, ptr %tracked, ptr %tensor", "i1")
@@ -31,12 +40,26 @@ LOCATION = Signature("location", "ptr %table, ptr %mode", "ptr")
 #: A tuple of one object, or of two; null, and an exception, where there is no memory.
 PAIR = Signature("pair", "ptr %table, ptr %one, ptr %other", "ptr")
 #: A record of what it takes over; null, and an exception, where there is no memory or something is null.
-RECORD = Signature("record", "ptr %table, ptr %op, ptr %inputs, ptr %outputs, ptr %location", "ptr")
+RECORD = Signature(
+    "record", "ptr %table, ptr %op, ptr %inputs, ptr %attrs, ptr %outputs, ptr %location", "ptr"
+)
 
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [_scalar(), _follows(), _hears(), _tape(), _location(), _pair(), _record(), _recorded(), _tell()]
+    counted = [_bytes(), _held(), _hold(), _only(), _note()]
+    return [
+        *counted,
+        _scalar(),
+        _follows(),
+        _hears(),
+        _tape(),
+        _location(),
+        _pair(),
+        _record(),
+        _recorded(),
+        _tell(),
+    ]
 
 
 def _scalar() -> str:
@@ -75,10 +98,9 @@ def _hears() -> str:
     return w.text(w.compare("eq", only, recorder).typed)
 
 
-def _tape() -> str:
-    """The only recorder, borrowed, where it is a tape that follows one of two tensors; the second may be null."""
-    w = Writer(_TAPE)
-    table, mode, self, other = w.args("table mode self other")
+def _only() -> str:
+    w = Writer(ONLY)
+    table, mode = w.args("table mode")
     none = "ptr null"
     recorders = w.field(mode, w.word(table, Word.RECORDERS, "i64"))
     w.refuse(w.compare("ne", w.through(table, Word.LENGTH, "i64", recorders), 1), none)
@@ -89,6 +111,17 @@ def _tape() -> str:
     for x, kind in ((tracked, Word.SET), (kept, Word.LIST)):
         w.refuse(w.compare("eq", x, NULL), none)
         w.refuse(w.compare("ne", w.field(x, OB_TYPE), w.word(table, kind)), none)
+    return w.text(tape.typed)
+
+
+def _tape() -> str:
+    """The only recorder, borrowed, where it is a tape that follows one of two tensors; the second may be null."""
+    w = Writer(_TAPE)
+    table, mode, self, other = w.args("table mode self other")
+    none = "ptr null"
+    tape = w.invoke(ONLY, table, mode)
+    w.refuse(w.compare("eq", tape, NULL), none)
+    tracked = w.field(tape, w.word(table, Word.TRACKED, "i64"))
     with w.returning(w.invoke(FOLLOWS, table, tracked, self), tape.typed):
         pass
     w.refuse(w.compare("eq", other, NULL), none)
@@ -155,8 +188,8 @@ def _pair() -> str:
 
 def _record() -> str:
     w = Writer(RECORD)
-    table, op, inputs, outputs, location = w.args("table op inputs outputs location")
-    parts = (inputs, outputs, location)
+    table, op, inputs, attrs, outputs, location = w.args("table op inputs attrs outputs location")
+    parts = (inputs, attrs, outputs, location)
     made = w.through(table, Word.NEW_OBJECT, "ptr", w.word(table, Word.RECORD), integer(0))
     absent = w.compare("eq", made, NULL)
     for x in parts:
@@ -166,11 +199,110 @@ def _record() -> str:
             w.through(table, Word.DECREF, "void", x)
     fields = {
         Word.RECORD_OP: w.own(table, op), Word.RECORD_INPUTS: inputs, Word.RECORD_OUTPUTS: outputs,
-        Word.RECORD_ATTRS: w.own(table, w.word(table, Word.NO_ATTRS)), Word.RECORD_LOCATION: location,
+        Word.RECORD_ATTRS: attrs, Word.RECORD_LOCATION: location,
     }  # fmt: skip
     for place, x in fields.items():
         w.store(x, w.step(made, w.word(table, place, "i64")))
     return w.text(made.typed)
+
+
+def _bytes() -> str:
+    w = Writer(BYTES)
+    table, array = w.args("table array")
+    known = w.both(
+        w.compare("ne", array, NULL), w.compare("eq", w.field(array, OB_TYPE), w.word(table, Word.NDARRAY))
+    )
+    w.refuse_unless(known, "i64 -1")
+    dtype, count = w.field(array, ARRAY_DTYPE), w.invoke(arrays.COUNT, array)
+    for place, size in ((Word.FLOAT64, 8), (Word.FLOAT32, 4)):
+        w.refuse(w.compare("eq", dtype, w.word(table, place)), w.multiply(count, size).typed)
+    return w.text("i64 -1")
+
+
+def _held() -> str:
+    w = Writer(HELD)
+    table, tape, more = w.args("table tape more")
+    w.refuse(w.compare("sle", more, w.word(table, Word.SMALL_BYTES, "i64")), "i64 0")
+    w.refuse(w.compare("sgt", more, w.word(table, Word.LARGE_BYTES, "i64")), "i64 -1")
+    beyond = w.room("i32")
+    w.store(integer(0, "i32"), beyond)
+    held = w.field(tape, w.word(table, Word.HELD, "i64"))
+    before = w.through(table, Word.AS_INTEGER, "i64", held, beyond)
+    after = w.add(before, more)
+    known = w.compare("eq", w.load("i32", beyond, 4), integer(0, "i32"))
+    fits = w.both(w.compare("sge", before, 0), w.compare("sle", after, w.word(table, Word.MANY_BYTES, "i64")))
+    return w.text(w.select(w.both(known, fits), after, integer(-1)).typed)
+
+
+def _hold() -> str:
+    w = Writer(HOLD)
+    table, tape, more = w.args("table tape more")
+    held = w.invoke(HELD, table, tape, more)
+    w.refuse(w.compare("slt", held, 0))
+    w.refuse(w.compare("eq", held, 0), "i1 true")
+    number = w.through(table, Word.NEW_INTEGER, "ptr", held)
+    w.refuse(w.compare("eq", number, NULL))
+    at = w.step(tape, w.word(table, Word.HELD, "i64"))
+    before = w.load("ptr", at)
+    w.store(number, at)
+    w.through(table, Word.DECREF, "void", before)
+    return w.text("i1 true")
+
+
+def _note() -> str:
+    """``(mode, op, inputs, attrs, outputs)``: what `dispatch.tell` does."""
+    parameters = "ptr %self, ptr %args, i64 %nargs"
+    w = Writer(Signature(words.NOTE, parameters, "ptr", linkage="", attributes="nounwind #0"))
+    args, nargs = w.args("args nargs")
+    table = w.load("ptr", Value(f"@{words.TABLE}", "ptr"))
+    mode, op, inputs, attrs, outputs = (w.load("ptr", w.step(args, 8 * k)) for k in range(5))
+    pair = w.field(w.word(table, Word.NOBODY), OB_TYPE)  # a tuple, too
+    for x in (inputs, outputs):
+        w.go(w.compare("ne", w.field(x, OB_TYPE), pair), "slow")
+    w.go(w.compare("ne", w.through(table, Word.LENGTH, "i64", outputs), 1), "slow")
+    tape = w.invoke(ONLY, table, mode)
+    w.go(w.compare("eq", tape, NULL), "slow")
+    tracked, count = (
+        w.field(tape, w.word(table, Word.TRACKED, "i64")),
+        w.through(table, Word.LENGTH, "i64", inputs),
+    )
+    w.go(w.compare("eq", count, 0), "slow")
+    with w.loop(count) as loop:
+        given = w.through(table, Word.GET_ITEM, "ptr", inputs, loop.index)
+        w.go(w.compare("ne", w.field(given, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
+        w.go(w.invoke(FOLLOWS, table, tracked, given), "followed")
+    w.branch("slow")
+    w.label("followed")
+    result, first = (w.through(table, Word.GET_ITEM, "ptr", x, integer(0)) for x in (outputs, inputs))
+    for x in (result, first):
+        w.go(w.compare("ne", w.field(x, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
+    sizes = [w.invoke(BYTES, table, w.field(x, w.word(table, Word.PAYLOAD, "i64"))) for x in (result, first)]
+    w.go(w.either(*(w.compare("slt", size, 0) for size in sizes)), "slow")
+    more = w.add(*sizes)
+    w.go(w.compare("slt", w.invoke(HELD, table, tape, more), 0), "slow")
+    location = w.invoke(LOCATION, table, mode)
+    w.go(w.compare("eq", location, NULL), "slow")
+    parts = [w.own(table, x) for x in (inputs, attrs, outputs)]
+    record = w.invoke(RECORD, table, op, *parts, location)
+    w.refuse(w.compare("eq", record, NULL), "ptr null")
+    again = w.compare(
+        "eq", w.invoke(ONLY, table, mode), tape
+    )  # what is made may run code that collects garbage
+    with w.replacing(again, [Value("false", "i1")]) as held:
+        held.append(w.invoke(HOLD, table, tape, more))
+    with w.leaving(held[0], unless=True):
+        w.through(table, Word.DECREF, "void", record)
+        w.branch("slow")
+    serial = w.field(result, w.word(table, Word.SERIAL, "i64"))
+    tracked, kept = (w.field(tape, w.word(table, place, "i64")) for place in (Word.TRACKED, Word.RECORDS))
+    status = w.through(table, Word.ADD, "i32", tracked, serial)
+    both = w.op("or", status, w.through(table, Word.APPEND, "i32", kept, record))
+    w.through(table, Word.DECREF, "void", record)
+    w.refuse(w.compare("ne", both, integer(0, "i32")), "ptr null")
+    w.stmt(f"ret {w.own(table, w.word(table, Word.NONE)).typed}")
+    w.label("slow")
+    w.through(table, Word.CLEAR_ERROR, "void")
+    return w.text(w.through(table, Word.CALL, "ptr", w.word(table, Word.TELL), args, nargs, NULL).typed)
 
 
 def _recorded() -> str:
@@ -191,7 +323,8 @@ def _recorded() -> str:
     swapped = w.both(turned, w.negated(alone))
     inputs = w.invoke(PAIR, table, w.select(swapped, other, self), w.select(swapped, self, second))
     outputs = w.invoke(PAIR, table, result, NULL)
-    record = w.invoke(RECORD, table, w.word(callables, words.Callable.OP), inputs, outputs, location)
+    attrs = w.own(table, w.word(table, Word.NO_ATTRS))
+    record = w.invoke(RECORD, table, w.word(callables, words.Callable.OP), inputs, attrs, outputs, location)
     w.refuse(w.compare("eq", record, NULL), failed)
     tape = w.invoke(
         _TAPE, table, mode, self, second

@@ -19,7 +19,6 @@ READ = Signature("read_variable", "ptr %table, ptr %mode, i1 %nobody, ptr %varia
 #: The tensor that an operand stands for, a new reference: of a Variable what is read, else the operand. Null as above.
 OPERAND = Signature("operand", READ.parameters, "ptr")
 _LISTENER = Signature("listener", "ptr %table, ptr %mode, ptr %variable", "ptr")
-_HELD = Signature("held_after", "ptr %table, ptr %tape, ptr %array", "i64")
 _WRITE = Signature("write_read", "ptr %table, ptr %tape, ptr %variable, ptr %own, ptr %record", "i1")
 _OF_READ = Signature("record_of_read", "ptr %table, ptr %mode, ptr %variable, ptr %value, ptr %own", "ptr")
 _REMEMBER = Signature("remember", "ptr %table, ptr %mode, ptr %result, ptr %variable", "ptr")
@@ -27,7 +26,7 @@ _REMEMBER = Signature("remember", "ptr %table, ptr %mode, ptr %result, ptr %vari
 
 def functions() -> list[str]:
     """The functions of this module."""
-    written = [_listener(), _held(), _write(), _of_read(), _read(), _operand(), _remember(), _tensor()]
+    written = [_listener(), _write(), _of_read(), _read(), _operand(), _remember(), _tensor()]
     return [*written, *(_entry(index, name) for index, name in enumerate(words.OPERATORS))]
 
 
@@ -79,23 +78,6 @@ def _listener() -> str:
     return w.text(w.select(w.invoke(records.FOLLOWS, table, tracked, handle), tape, NULL).typed)
 
 
-def _held() -> str:
-    """How many bytes the tape holds once it has the array twice; -1 where it would drop them, or is not to count."""
-    w = Writer(_HELD)
-    table, tape, array = w.args("table tape array")
-    single = _is(w, table, w.field(array, ARRAY_DTYPE), Word.FLOAT32)
-    size = w.multiply(w.invoke(arrays.COUNT, array), w.select(single, 8, 16))
-    w.refuse(w.compare("sle", size, w.word(table, Word.SMALL_BYTES, "i64")), "i64 0")
-    w.refuse(w.compare("sgt", size, w.word(table, Word.LARGE_BYTES, "i64")), "i64 -1")
-    beyond = w.room("i32")
-    w.store(integer(0, "i32"), beyond)
-    before = w.through(table, Word.AS_INTEGER, "i64", _get(w, table, tape, Word.HELD), beyond)
-    held = w.add(before, size)
-    known = w.compare("eq", w.load("i32", beyond, 4), integer(0, "i32"))
-    fits = w.both(w.compare("sge", before, 0), w.compare("sle", held, w.word(table, Word.MANY_BYTES, "i64")))
-    return w.text(w.select(w.both(known, fits), held, integer(-1)).typed)
-
-
 def _of_read() -> str:
     """The record of a read; null, with no exception, where Python has to write it."""
     w = Writer(_OF_READ)
@@ -105,10 +87,16 @@ def _of_read() -> str:
         w.through(table, Word.CLEAR_ERROR, "void")
     inputs = w.invoke(records.PAIR, table, value, _get(w, table, variable, Word.HANDLE))
     outputs = w.invoke(records.PAIR, table, own, NULL)
-    record = w.invoke(records.RECORD, table, w.word(table, Word.READ), inputs, outputs, location)
+    attrs = w.own(table, w.word(table, Word.NO_ATTRS))
+    record = w.invoke(records.RECORD, table, w.word(table, Word.READ), inputs, attrs, outputs, location)
     with w.when(w.compare("eq", record, NULL)):
         w.through(table, Word.CLEAR_ERROR, "void")
     return w.text(record.typed)
+
+
+def _twice(w: Writer, table: Value, array: Value) -> Value:
+    """The bytes that a read counts for: what goes in and what comes out."""
+    return w.multiply(w.invoke(records.BYTES, table, array), 2)
 
 
 def _write() -> str:
@@ -117,15 +105,7 @@ def _write() -> str:
     table, tape, variable, own, record = w.args("table tape variable own record")
     zero = integer(0, "i32")
     array = _get(w, table, own, Word.PAYLOAD)
-    held = w.invoke(_HELD, table, tape, array)
-    w.refuse(w.compare("slt", held, 0))
-    with w.when(w.compare("sgt", held, 0)):
-        number = w.through(table, Word.NEW_INTEGER, "ptr", held)
-        w.refuse(w.compare("eq", number, NULL))
-        at = w.step(tape, w.word(table, Word.HELD, "i64"))
-        before = w.load("ptr", at)
-        w.store(number, at)
-        w.through(table, Word.DECREF, "void", before)
+    w.refuse_unless(w.invoke(records.HOLD, table, tape, _twice(w, table, array)))
     tracked = _get(w, table, tape, Word.TRACKED)
     with w.when(_watches(w, table, tape, variable)):
         serial = _get(w, table, _get(w, table, variable, Word.HANDLE), Word.SERIAL)
@@ -156,7 +136,8 @@ def _read() -> str:
     w.refuse_unless(w.either(*floats), none)
     tape = w.invoke(_LISTENER, table, mode, variable)
     w.refuse(w.compare("eq", tape, NULL), none)
-    w.refuse(w.compare("slt", w.invoke(_HELD, table, tape, array), 0), none)
+    held = w.invoke(records.HELD, table, tape, _twice(w, table, array))
+    w.refuse(w.compare("slt", held, 0), none)
     w.own(table, value)  # what is made may run code that collects garbage, and assigns
     own = w.invoke(arrays.WRAPPED, table, w.own(table, array), dtype)
     with w.returning(w.compare("eq", own, NULL), none):
