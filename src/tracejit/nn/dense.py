@@ -35,6 +35,7 @@ def _fits(x: Tensor, kernel: Tensor, bias: Tensor) -> bool:
     """Is it what the op takes, without conversions and broadcasting?"""
     if x.np_dtype.kind != "f" or x.np_dtype is not kernel.np_dtype or x.np_dtype is not bias.np_dtype:
         return False
-    if x.is_symbolic or len(x.shape) < 2 or len(kernel.shape) != 2 or len(bias.shape) != 1:
+    if x.is_symbolic or kernel.is_symbolic or bias.is_symbolic:
         return False
-    return x.shape[-1] == kernel.shape[0] and kernel.shape[1] == bias.shape[0]
+    a, b, c = x.array.shape, kernel.array.shape, bias.array.shape  # tuples, which are quicker than shapes
+    return len(a) > 1 and len(b) == 2 and a[-1] == b[0] and c == b[1:]

@@ -7,6 +7,7 @@ ordinary ops. Compiled, they are their parts. Classes are the last axis; every o
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -94,15 +95,28 @@ def _scores(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return shifted, e, np.add.reduce(e, axis=0, dtype=x.dtype)
 
 
+@lru_cache(maxsize=8)
+def _counted_once(examples: int) -> np.ndarray:
+    counted = np.arange(examples)
+    counted.flags.writeable = False
+    return counted
+
+
+def _counted(examples: int) -> np.ndarray:
+    """0, 1, …: the same array for all batches of a size that is not large."""
+    return _counted_once(examples) if examples <= 1024 else np.arange(examples)
+
+
 def _places(scores: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The scores made flat, without a copy, and where in them the label's is of each example."""
     flat, (classes, examples) = labels.reshape(-1), scores.shape
     if examples and np.maximum.reduce(flat.astype(np.uint64)) >= classes:
         wrong = flat[(flat < 0) | (flat >= classes)][0]
         raise IndexError(f"index {wrong} is out of bounds for the last axis with size {classes}")
+    own = flat.astype(np.int64, copy=False)
     if scores.flags.c_contiguous:
-        return scores.reshape(-1), flat.astype(np.int64) * examples + np.arange(examples)
-    return scores.T.reshape(-1), flat.astype(np.int64) + np.arange(examples) * classes
+        return scores.reshape(-1), own * examples + _counted(examples)
+    return scores.T.reshape(-1), own + _counted(examples) * classes
 
 
 def _sparse_kernel(x: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -262,10 +276,11 @@ def dense_cross_entropy_slope(g: TensorSpec, logits: TensorSpec, labels: TensorS
 
 def in_one(logits: Any, labels: Any) -> bool:
     """May one of these ops be called on them? Not in traces, which get the parts, nor on what the ops refuse."""
-    return (
-        state.mode.interpreter is None
-        and not logits.is_symbolic
-        and logits.dtype.kind == "f"
-        and len(logits.shape) > 0
-        and (labels.spec is logits.spec or (labels.dtype.kind in "iu" and labels.shape == logits.shape[:-1]))
-    )
+    if state.mode.interpreter is not None or logits.is_symbolic or labels.is_symbolic:
+        return False
+    scores, classes = logits.array, labels.array  # whose shapes are tuples, which are quicker
+    if scores.dtype.kind != "f" or not scores.shape:
+        return False
+    if classes.dtype is scores.dtype:
+        return classes.shape == scores.shape
+    return classes.dtype.kind in "iu" and classes.shape == scores.shape[:-1]

@@ -242,8 +242,12 @@ class Optimizer(Configurable, tf.Module):
         with tf.autodiff.stop_recording():
             gradients = self._clipped([g for g, _ in present])
             rate, step = tf.convert_to_tensor(self.learning_rate), tf.add(self.iterations.current(), 1)
+            numbers: dict[Any, tuple[tf.Tensor, tf.Tensor]] = {}  # the same for all Variables of a dtype
             for gradient, (_, variable) in zip(gradients, present, strict=True):
-                self._step(variable, gradient, rate, step)
+                dtype = variable.spec.dtype
+                if dtype not in numbers:
+                    numbers[dtype] = tf.cast(rate, dtype=dtype), tf.cast(step, dtype=dtype)
+                self._step(variable, gradient, *numbers[dtype])
             self.iterations.assign(step)
             if self.use_ema:
                 self._follow(step)
@@ -255,8 +259,6 @@ class Optimizer(Configurable, tf.Module):
         self.apply_gradients(zip(grads, trainable_variables, strict=True))
 
     def _step(self, variable: tf.Variable, gradient: Any, rate: tf.Tensor, step: tf.Tensor) -> None:
-        dtype = variable.dtype
-        rate, step = tf.cast(rate, dtype=dtype), tf.cast(step, dtype=dtype)
         if isinstance(gradient, tf.IndexedSlices) and self.weight_decay is None:
             rows = self.rows_of_step(gradient, rate)
             if rows is not None:
@@ -382,7 +384,7 @@ def _checked_variable(variable: Any) -> tf.Variable:
             f"optimizers change Variables, not {type(variable).__name__}: pass pairs (gradient, Variable)"
             f"{at_user_line()}"
         )
-    if variable.dtype.kind != "f":
+    if variable.spec.dtype.kind != "f":
         raise tf.DtypeError(
             f"optimizers change Variables of floats, {variable.name!r} is {variable.spec}{at_user_line()}"
         )
@@ -398,6 +400,8 @@ def _check_distinct(variables: Sequence[tf.Variable]) -> None:
 
 
 def _checked_gradient(gradient: Any, variable: tf.Variable) -> tf.Tensor:
+    if gradient.__class__ is tf.Tensor and gradient.spec is variable.spec:  # what most come to
+        return gradient
     g = gradient if isinstance(gradient, tf.IndexedSlices) else tf.convert_to_tensor(gradient)
     if not variable.spec.with_dtype(g.dtype).is_compatible_with(g):
         raise tf.ShapeError(

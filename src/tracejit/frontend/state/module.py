@@ -104,6 +104,8 @@ class Module:
 
     def _leaves(self) -> Iterator[Any]:
         for _, value in self._attributes():
+            if value.__class__ in _PLAIN:
+                continue
             if isinstance(value, (Variable, Module)):
                 yield value
             elif kind_of(value) is not None:
@@ -154,6 +156,10 @@ class Module:
         Every name is a step of a path in a checkpoint.
         """
         return children(value)
+
+
+#: Classes of what holds no Variables, as most attributes are.
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class _Growing:
