@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-VERSION = 5
+VERSION = 6
 
 #: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
 SMALL = "tracejit_small_kernel"
@@ -25,7 +25,7 @@ NOTE = "tracejit_note_call"
 TABLE = "tracejit_operators"
 
 #: Arrays of more elements spend their time in kernels, and NumPy has better ones.
-LARGEST = 256
+LARGEST = 1 << 13
 #: Integers up to this size are the same number in every float that the code knows.
 LARGEST_INTEGER = 1 << 24
 #: So many calls of the package are looked past for the line of the user's.

@@ -27,6 +27,8 @@ _OPERATE = Signature(
     "ptr",
 )
 _KINDS = {"double": "double", "single": "float"}
+#: Elements that a kernel takes at once.
+_LANES = 8
 
 
 def module_text() -> str:
@@ -47,10 +49,26 @@ def _kernel(instruction: str, name: str) -> str:
     parameters = "ptr %a, ptr %b, ptr %out, i64 %count, i64 %step_a, i64 %step_b"
     w = Writer(Signature(f"{instruction}_{name}", parameters, linkage="internal "))
     a, b, out, count, step_a, step_b = w.args("a b out count step_a step_b")
-    align = 8 if kind == "double" else 4
-    with w.loop(count) as loop:
-        i = loop.index
-        x, y = (w.load(kind, w.step(p, w.multiply(i, s), kind), align) for p, s in ((a, step_a), (b, step_b)))
+    sides, steps, align = (a, b), (step_a, step_b), 8 if kind == "double" else 4
+    whole = w.op("and", count, -_LANES)
+    for repeated in (None, a, b):
+        plain = [w.compare("eq", s, int(p is not repeated)) for p, s in zip(sides, steps, strict=True)]
+        with w.when(w.both(*plain)), w.loop(whole, _LANES) as loop:
+            x, y = (
+                w.splat(w.load(kind, p, align), _LANES)
+                if p is repeated
+                else w.load(kind, w.step(p, loop.index, kind), align, _LANES)
+                for p in sides
+            )
+            w.store(w.binary(instruction, x, y), w.step(out, loop.index, kind), align)
+    neither = w.compare("eq", w.op("or", step_a, step_b), 0)  # one element
+    done = w.select(neither, 0, whole)
+    with w.loop(w.subtract(count, done)) as loop:
+        i = w.add(done, loop.index)
+        x, y = (
+            w.load(kind, w.step(p, w.multiply(i, s), kind), align)
+            for p, s in zip(sides, steps, strict=True)
+        )
         w.store(w.binary(instruction, x, y), w.step(out, i, kind), align)
     return w.text()
 

@@ -276,7 +276,7 @@ def _note() -> str:
     result, first = (w.through(table, Word.GET_ITEM, "ptr", x, integer(0)) for x in (outputs, inputs))
     for x in (result, first):
         w.go(w.compare("ne", w.field(x, OB_TYPE), w.word(table, Word.TENSOR)), "slow")
-    sizes = [w.invoke(BYTES, table, w.field(x, w.word(table, Word.PAYLOAD, "i64"))) for x in (result, first)]
+    sizes = [_size(w, table, x) for x in (result, first)]
     w.go(w.either(*(w.compare("slt", size, 0) for size in sizes)), "slow")
     more = w.add(*sizes)
     w.go(w.compare("slt", w.invoke(HELD, table, tape, more), 0), "slow")
@@ -305,6 +305,11 @@ def _note() -> str:
     return w.text(w.through(table, Word.CALL, "ptr", w.word(table, Word.TELL), args, nargs, NULL).typed)
 
 
+def _size(w: Writer, table: Value, tensor: Value) -> Value:
+    """How many bytes the value of a tensor has."""
+    return w.invoke(BYTES, table, w.field(tensor, w.word(table, Word.PAYLOAD, "i64")))
+
+
 def _recorded() -> str:
     w = Writer(RECORDED)
     table, callables, mode, self, other, result, turned = w.args(
@@ -317,10 +322,13 @@ def _recorded() -> str:
     alone = w.compare("eq", w.word(callables, words.Callable.INPUTS, "i64"), 1)
     second = w.select(alone, NULL, other)
     w.refuse(w.compare("eq", w.invoke(_TAPE, table, mode, self, second), NULL), told)
+    swapped = w.both(turned, w.negated(alone))
+    more = w.add(_size(w, table, result), _size(w, table, w.select(swapped, other, self)))
+    tape = w.invoke(ONLY, table, mode)
+    w.refuse(w.compare("slt", w.invoke(HELD, table, tape, more), 0), told)
     location = w.invoke(LOCATION, table, mode)
     with w.returning(w.compare("eq", location, NULL), told):
         w.through(table, Word.CLEAR_ERROR, "void")
-    swapped = w.both(turned, w.negated(alone))
     inputs = w.invoke(PAIR, table, w.select(swapped, other, self), w.select(swapped, self, second))
     outputs = w.invoke(PAIR, table, result, NULL)
     attrs = w.own(table, w.word(table, Word.NO_ATTRS))
@@ -329,7 +337,9 @@ def _recorded() -> str:
     tape = w.invoke(
         _TAPE, table, mode, self, second
     )  # again: what is made may run code that collects garbage
-    with w.returning(w.compare("eq", tape, NULL), told):
+    with w.replacing(w.compare("ne", tape, NULL), [Value("false", "i1")]) as held:
+        held.append(w.invoke(HOLD, table, tape, more))
+    with w.returning(w.negated(held[0]), told):
         w.through(table, Word.DECREF, "void", record)
     serial = w.field(result, w.word(table, Word.SERIAL, "i64"))
     tracked = w.field(tape, w.word(table, Word.TRACKED, "i64"))
