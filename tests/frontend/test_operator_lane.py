@@ -101,7 +101,7 @@ def test_equal_to_python(seed):
         elif kind == 3:
             other = x
         else:
-            shape = [x.shape, x.shape, (), (1,), (2, 1)][rng.integers(5)]
+            shape = [x.shape, x.shape[1:], (), (1,), (2, 1)][rng.integers(5)]
             dtype = dtype if rng.random() < 0.8 else "float32"
             other = random_array(rng, shape, dtype)
             other = layout(rng, tf.constant(other)) if kind < 7 else other
@@ -110,13 +110,17 @@ def test_equal_to_python(seed):
             same(lambda op=op, x=x, other=other: op(other, x))
 
 
-@pytest.mark.parametrize("n", [LARGEST - 1, LARGEST, LARGEST + 1])
-def test_sizes_around_the_largest(n):
-    x = tf.constant(np.linspace(-2, 2, n))
+@pytest.mark.parametrize("n", [7, 8, 9, 23, LARGEST - 1, LARGEST, LARGEST + 1])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_sizes_around_those_of_vectors_and_the_largest(n, dtype):
+    x = tf.constant(np.linspace(-2, 2, n).astype(dtype))
+    rows = tf.stack([x * 3.0, x - 1.0, tf.square(x)])
     for op in OPERATORS[:4]:
         same(lambda op=op: op(x, x))
         same(lambda op=op: op(x, 0.3))
         same(lambda op=op: op(0.3, x))
+        same(lambda op=op: op(rows, x))
+        same(lambda op=op: op(x, rows))
 
 
 def test_a_result_is_a_tensor_like_any_other():

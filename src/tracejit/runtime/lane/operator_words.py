@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import IntEnum, auto
 
-VERSION = 6
+VERSION = 7
 
 #: The builtin of small kernels: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs)``.
 SMALL = "tracejit_small_kernel"

@@ -10,13 +10,15 @@ from .operator_writer import Writer
 
 COUNT = Signature("count", "ptr %array", "i64")
 SAME = Signature("same", "ptr %one, ptr %other", "i1")
+#: How often the second array, of fewer axes, follows itself in the first: it has the sizes of its last axes; else 0.
+ROWS = Signature("rows", "ptr %one, ptr %other", "i64")
 WRAPPED = Signature("wrapped", "ptr %table, ptr %array, ptr %dtype", "ptr")
 FITS = Signature("fits", "ptr %array, ptr %kind, ptr %dtype", "i1")
 
 
 def functions() -> list[str]:
     """The functions of this module."""
-    return [_count(), _same(), _fits(), _wrapped()]
+    return [_count(), _same(), _rows(), _fits(), _wrapped()]
 
 
 def _count() -> str:
@@ -42,6 +44,22 @@ def _same() -> str:
         a, b = (w.load("i64", w.step(d, loop.index, "i64")) for d in dims)
         w.refuse(w.compare("ne", a, b))
     return w.text("i1 true")
+
+
+def _rows() -> str:
+    w = Writer(ROWS)
+    one, other = w.args("one other")
+    none = "i64 0"
+    rank, last = (w.convert("sext", w.field(x, ARRAY_RANK, "i32"), "i64") for x in (one, other))
+    w.refuse(w.compare("sle", rank, last), none)
+    whole, part = w.field(one, ARRAY_DIMS), w.field(other, ARRAY_DIMS)
+    lead = w.subtract(rank, last)
+    with w.loop(last) as loop:
+        a = w.load("i64", w.step(whole, w.add(lead, loop.index), "i64"))
+        w.refuse(w.compare("ne", a, w.load("i64", w.step(part, loop.index, "i64"))), none)
+    count = w.invoke(COUNT, other)
+    w.refuse(w.compare("eq", count, 0), none)
+    return w.text(w.op("sdiv", w.invoke(COUNT, one), count).typed)
 
 
 def _fits() -> str:

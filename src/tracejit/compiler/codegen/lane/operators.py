@@ -66,8 +66,7 @@ def _kernel(instruction: str, name: str) -> str:
     with w.loop(w.subtract(count, done)) as loop:
         i = w.add(done, loop.index)
         x, y = (
-            w.load(kind, w.step(p, w.multiply(i, s), kind), align)
-            for p, s in zip(sides, steps, strict=True)
+            w.load(kind, w.step(p, w.multiply(i, s), kind), align) for p, s in zip(sides, steps, strict=True)
         )
         w.store(w.binary(instruction, x, y), w.step(out, i, kind), align)
     return w.text()
@@ -107,7 +106,8 @@ def _operate() -> str:
         "table callables self other given turned double single"
     )
     rooms = {
-        name: w.room("i64") for name in ("data", "step_self", "step_other", "shaped", "number", "scalar")
+        name: w.room("i64")
+        for name in ("data", "step_self", "step_other", "shaped", "number", "scalar", "rows")
     }
     called = w.room("ptr", 3)
     w.store(self, called)
@@ -123,22 +123,14 @@ def _operate() -> str:
     is_single = w.compare("eq", dtype, w.word(table, Word.FLOAT32))
     w.go(w.either(is_single, w.compare("eq", dtype, w.word(table, Word.FLOAT64))), "slow", unless=True)
     w.go(w.invoke(arrays.FITS, x, kind, dtype), "slow", unless=True)
-    for name, first in {"step_self": integer(1), "step_other": integer(1), "shaped": x}.items():
+    for name, first in {
+        "step_self": integer(1),
+        "step_other": integer(1),
+        "rows": integer(1),
+        "shaped": x,
+    }.items():
         w.store(first, rooms[name])
-    is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
-    is_variable = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.VARIABLE))
-    stands = w.either(is_variable, w.negated(w.either(is_tensor, nobody)))
-    with w.replacing(stands, [other]) as operands:  # recorders know no numbers
-        with w.replacing(is_variable, [NULL]) as read:
-            read.append(w.invoke(variables.READ, table, mode, nobody, other))
-            w.store(w.select(w.compare("eq", read[0], NULL), given, read[0]), w.step(called, 8))
-        with w.replacing(w.negated(is_variable), read) as stand_in:
-            stand_in.append(w.invoke(records.SCALAR, table, other, is_single))
-        scalar = stand_in[0]
-        w.go(w.compare("eq", scalar, NULL), "slow")
-        w.store(scalar, rooms["scalar"])
-        operands.append(scalar)
-    other = operands[0]
+    other = _stood_in(w, table, (mode, nobody), (given, other), is_single, called, rooms["scalar"])
     is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
     with w.when(is_tensor):
         y = w.field(other, w.word(table, Word.PAYLOAD, "i64"))
@@ -148,7 +140,8 @@ def _operate() -> str:
         w.go(w.invoke(_NUMBER, table, other, is_single, rooms["number"]), "slow", unless=True)
         w.store(rooms["number"], rooms["data"])
         w.store(integer(0), rooms["step_other"])
-    out = _computed(w, table, x, turned, w.select(is_single, single, double), rooms)
+    kernel = w.select(is_single, single, double), w.select(is_single, 4, 8)
+    out = _computed(w, table, x, turned, kernel, rooms)
     result = w.invoke(arrays.WRAPPED, table, out, dtype)
     with w.returning(nobody, result.typed):
         w.through(table, Word.DECREF, "void", w.load("ptr", rooms["scalar"]))
@@ -161,33 +154,73 @@ def _operate() -> str:
     return w.text(w.through(table, Word.CALL, "ptr", slow, called, integer(2), NULL).typed)
 
 
+def _stood_in(
+    w: Writer,
+    table: Value,
+    thread: tuple[Value, Value],
+    operand: tuple[Value, Value],
+    is_single: Value,
+    called: Value,
+    held: Value,
+) -> Value:
+    """The tensor or number that the other operand is: of a Variable what is read; recorders know no numbers.
+
+    What stands in for it is held, and what was read is what Python is called with.
+    """
+    mode, nobody = thread
+    given, other = operand
+    is_tensor = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.TENSOR))
+    is_variable = w.compare("eq", w.field(other, OB_TYPE), w.word(table, Word.VARIABLE))
+    stands = w.either(is_variable, w.negated(w.either(is_tensor, nobody)))
+    with w.replacing(stands, [other]) as operands:
+        with w.replacing(is_variable, [NULL]) as read:
+            read.append(w.invoke(variables.READ, table, mode, nobody, other))
+            w.store(w.select(w.compare("eq", read[0], NULL), given, read[0]), w.step(called, 8))
+        with w.replacing(w.negated(is_variable), read) as stand_in:
+            stand_in.append(w.invoke(records.SCALAR, table, other, is_single))
+        scalar = stand_in[0]
+        w.go(w.compare("eq", scalar, NULL), "slow")
+        w.store(scalar, held)
+        operands.append(scalar)
+    return operands[0]
+
+
 def _broadcast(w: Writer, x: Value, y: Value, rooms: dict[str, Value]) -> None:
-    """How to step through two arrays of one shape, or of which one is a scalar; others are Python's."""
+    """How to step through arrays of one shape, of which one is a scalar, or the second a row; others are Python's."""
     w.store(w.field(y, ARRAY_DATA), rooms["data"])
     with w.when(w.invoke(arrays.SAME, x, y), unless=True):
         scalar = w.compare("eq", w.field(y, ARRAY_RANK, "i32"), integer(0, "i32"))
         with w.when(scalar):
             w.store(integer(0), rooms["step_other"])
         with w.when(scalar, unless=True):
-            w.go(w.compare("ne", w.field(x, ARRAY_RANK, "i32"), integer(0, "i32")), "slow")
-            w.store(integer(0), rooms["step_self"])
-            w.store(y, rooms["shaped"])
+            alone = w.compare("eq", w.field(x, ARRAY_RANK, "i32"), integer(0, "i32"))
+            with w.when(alone):
+                w.store(integer(0), rooms["step_self"])
+                w.store(y, rooms["shaped"])
+            with w.when(alone, unless=True):
+                w.store(w.invoke(arrays.ROWS, x, y), rooms["rows"])
 
 
 def _computed(
-    w: Writer, table: Value, x: Value, turned: Value, kernel: Value, rooms: dict[str, Value]
+    w: Writer, table: Value, x: Value, turned: Value, kernel: tuple[Value, Value], rooms: dict[str, Value]
 ) -> Value:
-    """A new array with the results of the kernel."""
-    like = w.load("ptr", rooms["shaped"])
+    """A new array with the results of the kernel, which is of elements of so many bytes."""
+    like, rows = w.load("ptr", rooms["shaped"]), w.load("i64", rooms["rows"])
+    w.go(w.compare("eq", rows, 0), "slow")
     count = w.invoke(arrays.COUNT, like)
     w.go(w.compare("sgt", count, words.LARGEST), "slow")
     out = arrays.new(w, table, w.field(x, ARRAY_DTYPE), like)
     w.refuse(w.compare("eq", out, NULL), "ptr null")
-    sides = [w.field(x, ARRAY_DATA), w.load("ptr", rooms["data"])]
+    row = w.op("sdiv", count, rows)
     steps = [w.load("i64", rooms[name]) for name in ("step_self", "step_other")]
-    (a, b), (step_a, step_b) = ((w.select(turned, y, x), w.select(turned, x, y)) for x, y in (sides, steps))
-    operands = (a, b, w.field(out, ARRAY_DATA), count, step_a, step_b)
-    w.stmt(f"call void {kernel}({', '.join(o.typed for o in operands)})")
+    with w.loop(rows) as loop:
+        at = w.multiply(w.multiply(loop.index, row), kernel[1])
+        sides = [w.step(w.field(x, ARRAY_DATA), at), w.load("ptr", rooms["data"])]
+        (a, b), (step_a, step_b) = (
+            (w.select(turned, y, x), w.select(turned, x, y)) for x, y in (sides, steps)
+        )
+        operands = (a, b, w.step(w.field(out, ARRAY_DATA), at), row, step_a, step_b)
+        w.stmt(f"call void {kernel[0]}({', '.join(o.typed for o in operands)})")
     return out
 
 
