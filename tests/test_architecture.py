@@ -73,8 +73,9 @@ THIRD_PARTY_OF_MODULE = {
     "tracejit.aot.lowlevel": {"scipy"},
     **{f"tracejit.dask.{name}": {"dask"} for name in "arguments blocks fitting sending sums trainer".split()},
     "tracejit.frontend.pickling": {"cloudpickle"},
+    "tracejit.core.dtype": {"ml_dtypes"},
 }
-LAZY = {"llvmlite", "scipy", "cloudpickle"} | DRAWING
+LAZY = {"llvmlite", "scipy", "cloudpickle", "ml_dtypes"} | DRAWING
 LAZY_IF_WANTED = {"hashlib", "json"}  # of the standard library, and slow to load
 IMPORTERS = ("import_module", "__import__")
 

@@ -25,6 +25,7 @@ _FACES = frozenset(
     "strings test train".split()
 )
 _HOMES = {
+    "_names.narrow": "bfloat16",
     "_names.tracing": "types",
     "aot.exporting": "export",
     "aot.loading": "load",

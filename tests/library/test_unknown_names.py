@@ -53,7 +53,6 @@ def test_the_namespace_that_has_it():
         (tf, "estimator", "estimators are out of scope: tracejit.keras.Model"),
         (tf, "Graph", "compile it by tracejit.function"),
         (tf.keras, "datasets", "not downloaded"),
-        (tf, "bfloat16", "float32 computes"),
         (tf, "sets", "sparse tensors are out of scope"),
         (tf, "signal", "tracejit.numpy.fft"),
         (tf, "experimental", "tracejit.numpy"),

@@ -35,6 +35,7 @@ import tracejit.scipy as scipy
 import tracejit.strings as strings
 import tracejit.test as test
 import tracejit.train as train
+from tracejit._names.narrow import bfloat16 as bfloat16
 from tracejit._names.tracing import types as types
 from tracejit.aot.exporting import export as export
 from tracejit.aot.loading import load as load
@@ -190,6 +191,7 @@ __all__ = [
     "autodiff",
     "autograph",
     "batch_to_space",
+    "bfloat16",
     "bitcast",
     "bitwise",
     "boolean_mask",

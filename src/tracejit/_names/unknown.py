@@ -38,7 +38,6 @@ _INSTEAD = {
     **dict.fromkeys(("xla",), _OTHER_COMPILERS),
     "keras.datasets": _DATA,
     **{f"numpy.{name}": _IN_PLACE for name in ("putmask", "copyto")},
-    "bfloat16": "bfloat16 is not there, for NumPy has no such numbers: float16 takes the same room, float32 computes",
     "version": "the version is tracejit.__version__",
     "signal": "Fourier transforms are in tracejit.numpy.fft, convolutions in tracejit.scipy.signal",
     "sets": _SPARSE,

@@ -357,7 +357,7 @@ def _drawn(
     random: np.random.Generator, shape: Sequence[Size], dtype: np.dtype, sizes: Mapping[str, int]
 ) -> np.ndarray:
     known = tuple(evaluate(s, sizes) for s in shape)
-    return np.asarray(random.uniform(0.5, 1.5, known) if dtype.kind in "fc" else np.ones(known), dtype)
+    return np.asarray(random.uniform(0.5, 1.5, known) if dtype.kind in "fcV" else np.ones(known), dtype)
 
 
 def _sampled(graph: Graph, inputs: Sequence[np.ndarray]) -> Sample | None:

@@ -15,6 +15,7 @@ from ..runtime.exported import container
 from ..runtime.exported.container import BadArtifact
 from ..runtime.exported.interface import Interface, c_type
 from ..runtime.lane import words
+from ..runtime.signature import dtype_named
 from .artifact import Artifact, Code, KeptGraph, Sample
 
 #: What descriptions that make no sense raise where they are read.
@@ -114,7 +115,7 @@ def _specs(code: Code) -> tuple[Any, ...]:
 
 
 def _array(blob: bytes, dtype: str, shape: Sequence[int]) -> np.ndarray:
-    found = np.dtype(str(dtype))
+    found = dtype_named(str(dtype))
     c_type(found)  # KeyError for what no function takes
     return np.frombuffer(blob, found).reshape(tuple(shape))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import settings
+from .dtype import bfloat16, is_bfloat16
 from .errors import DtypeError, ShapeError, at, user_location
 
 
@@ -42,7 +43,9 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
         ) from None
     if array.dtype.kind in "SUO":
         array = _text(x, array)
-    elif array.dtype.kind not in "biufc":
+    elif is_bfloat16(array.dtype):
+        array = array.view(bfloat16())  # of the one object, whatever byte order was asked for
+    elif array.dtype.kind not in "biufc" or array.dtype.isbuiltin == 2:  # 2: of another package
         raise DtypeError(
             f"cannot make a tensor of dtype {array.dtype} (from {type(x).__name__}); tensors hold numbers and "
             f"bools: convert with np.asarray(x, dtype=float) first{at(user_location())}"

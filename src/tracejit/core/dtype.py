@@ -14,6 +14,9 @@ from .errors import DtypeError, at, user_location
 
 _Text: TypeAlias = str  # dtypes have an attribute of that name
 
+#: NumPy's dtype of bfloat16 once anybody has asked for it: its kind is V there, which no other dtype of tensors is.
+BFLOAT16: list[np.dtype] = []
+
 
 class DType:
     """The kind of a tensor's elements, what ``x.dtype`` and ``tf.float32`` are: a dtype of NumPy that answers more.
@@ -35,7 +38,7 @@ class DType:
     size, itemsize : int
         Bytes of an element.
     kind : str
-        NumPy's letter: one of ``"biufcO"``.
+        NumPy's letter: one of ``"biufcO"``; ``"f"`` of bfloat16, too, which NumPy itself has no letter for.
     type, as_numpy_dtype : type
         NumPy's class of numbers: ``numpy.float32``.
     is_floating, is_complex, is_integer, is_unsigned, is_bool, is_numeric : bool
@@ -160,12 +163,12 @@ class DType:
     @property
     def min(self) -> Any:
         """The least finite number. DtypeError for bools, complex numbers and text."""
-        return self._info().min
+        return info(self).min
 
     @property
     def max(self) -> Any:
         """The largest finite number. DtypeError for bools, complex numbers and text."""
-        return self._info().max
+        return info(self).max
 
     @property
     def limits(self) -> tuple[Any, Any]:
@@ -178,13 +181,6 @@ class DType:
         """Is `other`, a dtype or a name of one, the same?"""
         return self == other
 
-    def _info(self) -> Any:
-        if self.is_integer:
-            return np.iinfo(self.dtype)
-        if self.is_floating:
-            return np.finfo(self.dtype)
-        raise DtypeError(f"{self.name} has no least and no largest number{at(user_location())}")
-
 
 class _DTypes(dict[Any, DType]):
     """The DTypes by NumPy's, each made once."""
@@ -193,7 +189,8 @@ class _DTypes(dict[Any, DType]):
         if dtype.isbuiltin == 1:
             dtype = np.dtype(dtype.type)  # the one object NumPy itself uses
         made: DType = object.__new__(DType)
-        kind, floating = dtype.kind, dtype.kind == "f"
+        kind = "f" if is_bfloat16(dtype) else dtype.kind
+        floating = kind == "f"
         for name, fact in {
             "dtype": dtype, "name": "string" if kind == "O" else dtype.name, "kind": kind, "char": dtype.char,
             "type": dtype.type, "itemsize": dtype.itemsize, "is_floating": floating, "is_complex": kind == "c",
@@ -206,3 +203,33 @@ class _DTypes(dict[Any, DType]):
 
 #: The DType for a dtype of NumPy.
 DTYPES: _DTypes = _DTypes()
+
+
+def bfloat16() -> np.dtype:
+    """NumPy's dtype of bfloat16, which a package of its own adds to NumPy. ImportError where that is not installed."""
+    if not BFLOAT16:
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise ImportError(
+                "bfloat16 needs the package ml_dtypes, which adds such numbers to NumPy: pip install "
+                f"'tracejit[bfloat16]'{at(user_location())}"
+            ) from None
+        BFLOAT16.append(np.dtype(ml_dtypes.bfloat16))
+    return BFLOAT16[0]
+
+
+def is_bfloat16(dtype: np.dtype) -> bool:
+    """Is it NumPy's dtype of bfloat16?"""
+    return dtype.kind == "V" and dtype.name == "bfloat16" and dtype == bfloat16()
+
+
+def info(dtype: DType) -> Any:
+    """NumPy's ``iinfo`` or ``finfo`` of a dtype; DtypeError where it has neither."""
+    if dtype.dtype.kind == "V":
+        import ml_dtypes
+
+        return ml_dtypes.finfo(dtype.dtype)
+    if dtype.is_integer or dtype.is_floating:
+        return (np.iinfo if dtype.is_integer else np.finfo)(dtype.dtype)
+    raise DtypeError(f"{dtype.name} has no least and no largest number{at(user_location())}")

@@ -261,6 +261,8 @@ class Op:
         self.names_line: bool = not self.traits.isdisjoint(("may_fail", "polls"))
         kernel = self.kernel
         self.ufunc: bool = _ARRAYS and isinstance(kernel, np.ufunc) and kernel.nout == 1 and kernel.nin <= 2
+        #: Of bfloat16 it is itself, which others compute in float32: it moves elements, or hands them on.
+        self.takes_bfloat16: bool = self.one_program
         #: What the kernel gives for small arrays, or None: see `frontend.small_kernels`.
         self.small: Rule | None = None
         # has no place in the fast lane of `apply`

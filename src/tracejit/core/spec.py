@@ -11,13 +11,13 @@ import numpy as np
 
 from . import settings
 from .dim import Dim, Size, broadcast_size, product, same
-from .dtype import DType
+from .dtype import DType, bfloat16, is_bfloat16
 from .errors import DtypeError, ShapeError, at, user_location
 
-#: dtypes that carry derivatives.
-_DIFFERENTIABLE = "fc"
+#: Kinds of dtypes that carry derivatives; V is bfloat16, which NumPy has no letter for.
+DIFFERENTIABLE = "fcV"
 #: dtype kinds that graphs and compiled code hold.
-_SUPPORTED = "biufcO"
+_SUPPORTED = "biufcOV"
 
 #: The dtype of text, which tensors hold as Python bytes.
 TEXT = np.dtype(object)
@@ -134,6 +134,8 @@ def as_dtype(type_value: Any) -> np.dtype:
         return np.dtype(settings.current().default_dtype)
     if type_value is str or (isinstance(type_value, str) and type_value == "string"):
         return np.dtype(object)
+    if isinstance(type_value, str) and type_value == "bfloat16":
+        return bfloat16()
     try:
         return np.dtype(type_value)
     except (TypeError, ValueError, SyntaxError):
@@ -155,7 +157,8 @@ def _make(cls: type[TensorSpec], shape: tuple[Any, ...], dtype: np.dtype) -> Ten
         ) from None
     if any(isinstance(s, int) and s < 0 for s in shape):
         raise ShapeError(f"sizes are not negative, got the shape {shape}")
-    if dtype.kind not in _SUPPORTED:
+    foreign = dtype.kind == "V" or dtype.isbuiltin == 2  # of other packages
+    if dtype.kind not in _SUPPORTED or (foreign and not is_bfloat16(dtype)):
         raise DtypeError(f"tensors hold numbers and bools, not {dtype}; convert to float, int or bool first")
     if dtype != np.dtype(bool) and dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise DtypeError(f"dtype {dtype} is wider than tensors hold; convert to float64 or complex128 first")
@@ -167,7 +170,7 @@ def _make(cls: type[TensorSpec], shape: tuple[Any, ...], dtype: np.dtype) -> Ten
         spec = object.__new__(cls)
         spec.shape, spec.dtype = shape, dtype
         spec.symbolic = any(isinstance(s, Dim) for s in shape)
-        spec.differentiable = dtype.kind in _DIFFERENTIABLE
+        spec.differentiable = dtype.kind in DIFFERENTIABLE
         spec.text = f"{dtype_name(dtype)}[{','.join(map(_size_text, shape))}]"
         _interned[(shape, dtype)] = spec
     return spec
@@ -179,7 +182,7 @@ def _any_rank(cls: type[TensorSpec], dtype: np.dtype) -> TensorSpec:
     if key not in _interned:
         spec = _interned[key] = object.__new__(cls)
         spec.shape, spec.dtype, spec.symbolic = None, dtype, False  # type: ignore[assignment]
-        spec.differentiable = dtype.kind in _DIFFERENTIABLE
+        spec.differentiable = dtype.kind in DIFFERENTIABLE
         spec.text = f"{dtype_name(dtype)}[...]"
     return _interned[key]
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.dim import same
+from ..core.dtype import info
 from ..core.errors import DtypeError, FailedAssertion, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype, dtype_name, shape_text
@@ -48,7 +49,7 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
     items = data if isinstance(data, (list, tuple)) else [data]
     shown = [x if isinstance(x, str) else _shown(as_tensor(x), summarize) for x in items]
     holds = as_tensor(condition)
-    if holds.np_dtype.kind != "b" or holds.shape:
+    if holds.dtype.kind != "b" or holds.shape:
         raise DtypeError(
             f"an assertion is about one bool, got {holds.spec}: write tracejit.reduce_all{at(user_location())}"
         )
@@ -217,7 +218,7 @@ def assert_near(
         raise DtypeError(
             f"assert_near is about floats, got {a.spec}: write assert_equal{at(user_location())}"
         )
-    default = 10.0 * float(np.finfo(a.dtype).eps)
+    default = 10.0 * float((info(a.dtype) if a.dtype.is_floating else np.finfo(a.np_dtype)).eps)
     rtol, atol = (default if t is None else float(t) for t in (rtol, atol))
     bound = ops.add(as_tensor(atol, a.dtype), ops.multiply(as_tensor(rtol, a.dtype), ops.abs(b)))
     near = ops.less_equal(ops.abs(ops.subtract(a, b)), bound)
@@ -352,7 +353,7 @@ def is_numeric_tensor(tensor: Any) -> bool:
     >>> print(tf.debugging.is_numeric_tensor(tf.constant(1.0)))
     True
     """
-    return isinstance(tensor, Tensor) and tensor.np_dtype.kind in "iufc"
+    return isinstance(tensor, Tensor) and tensor.dtype.kind in "iufc"
 
 
 def assert_shapes(

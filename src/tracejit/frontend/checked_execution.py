@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..compiler.cache import compile_graph
+from ..compiler.graph.storage import with_bits
 from ..compiler.graph.watch_numerics import guarded
 from ..compiler.pipeline import optimized
 from ..core import settings
@@ -35,6 +36,7 @@ class CheckedExecutable:
         with without_collection(), settings.settings(fastmath=False):  # that leaves out what looks at numbers
             simplified = optimized(graph)
             self.executable: Executable = compile_graph(guarded(simplified))
+        self.bits = any(v.spec.dtype.kind == "V" for v in (*graph.inputs, *graph.outputs))
         #: Was something that is not finite computed ahead?
         self.found_ahead: bool = bool(_non_finite_literals(simplified) - _non_finite_literals(graph))
 
@@ -47,7 +49,7 @@ class CheckedExecutable:
             With the op, its inputs and the user's line.
         """
         try:
-            outputs = self.executable(inputs)
+            outputs = self._by_bits(inputs) if self.bits else self.executable(inputs)
         except FloatingPointError:
             self._find(inputs)  # nothing is found where they came from outside, as the -inf of masks
             return compile_graph(self.graph)(inputs)
@@ -61,7 +63,13 @@ class CheckedExecutable:
     @property
     def complete(self) -> Executable | None:
         """Code that fails unless its outputs are those of a call, if there is such code."""
-        return None if self.found_ahead else self.executable
+        return None if self.found_ahead or self.bits else self.executable
+
+    def _by_bits(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Of bfloat16 the code knows the bits."""
+        specs = [v.spec for v in self.graph.outputs]
+        outputs = self.executable([with_bits(np.asarray(x)) for x in inputs])
+        return [y.view(s.dtype) if s.dtype.kind == "V" else y for y, s in zip(outputs, specs, strict=True)]
 
     def _find(self, inputs: Sequence[np.ndarray]) -> None:
         """Run the graph op by op, up to the first that makes what is not finite."""

@@ -82,7 +82,7 @@ def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
     fits = isinstance(value, np.ndarray) and (dtype is None or value.dtype == dtype) and value.dtype.isnative
     if copy is not False or not fits or state.interpreter is not None:
         return convert_to_tensor(value, dtype)
-    if value.dtype.kind not in "biufc":
+    if value.dtype.kind not in "biufcV":
         to_array(value)  # raises the error that says what is wrong
     return Tensor(value.view())
 
@@ -97,7 +97,11 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     tf.Tensor([255   0   7], shape=(3,), dtype=uint8)
     """
     x, wanted = as_tensor(value), numpy_dtype(dtype)
-    if wanted.kind not in "iuf" or x.np_dtype.kind not in "iuf" or np.can_cast(x.np_dtype, wanted):
+    if wanted.kind not in "iufV" or x.np_dtype.kind not in "iufV":
+        return ops.cast(x, dtype=wanted)
+    if x.np_dtype.kind == "V":
+        x = ops.cast(x, dtype=np.dtype(np.float32))
+    if np.can_cast(x.np_dtype, wanted):
         return ops.cast(x, dtype=wanted)
     low, high = _bounds(x.np_dtype, wanted)
     return ops.cast(ops.minimum(ops.maximum(x, low), high), dtype=wanted)
@@ -105,8 +109,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
     """The extreme numbers of one dtype that both hold."""
-    of = np.iinfo if wanted.kind in "iu" else np.finfo
-    low, high = of(wanted).min, of(wanted).max
+    low, high = DTYPES[wanted].min, DTYPES[wanted].max
     if given.kind in "iu":
         own = np.iinfo(given)
         return max(int(own.min), int(low)), min(int(own.max), int(high))

@@ -12,7 +12,7 @@ from ..core.dim import Dim
 from ..core.errors import ShapeError, at, user_location
 from ..core.ir.graph import literal
 from ..core.op import ops
-from ..core.spec import as_dtype
+from ..core.spec import DIFFERENTIABLE, as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, notify
 from ..ops.arrays.reduce import one_axis
@@ -192,7 +192,7 @@ def check_step(step: Tensor) -> None:
 
 
 def _joint(bounds: list[np.ndarray]) -> np.dtype:
-    floating = [b.dtype for b in bounds if b.dtype.kind == "f"]
+    floating = [b.dtype for b in bounds if b.dtype.kind in "fV"]
     return max(floating, key=lambda dtype: dtype.itemsize) if floating else np.result_type(*bounds)
 
 
@@ -205,7 +205,7 @@ def known(x: Any, dtype: Any = None) -> np.ndarray:
         return to_array(x, dtype)
     tensor = as_tensor(x)
     held = literal(tensor.value) if tensor.is_symbolic else None
-    if tensor.np_dtype.kind in "fc":
+    if tensor.np_dtype.kind in DIFFERENTIABLE:
         notify("value", tensor)
     return tensor.array if held is None else held
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.arrays import is_weak
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -15,6 +16,7 @@ from ..frontend.control.reductions import reduce_sum
 
 def _factor(squares: Any, norm: Any) -> Any:
     """What brings a sum of squares down to `norm`; exactly 1 where it is below, NaN where it is NaN."""
+    norm = as_tensor(norm, squares.np_dtype) if is_weak(norm) else norm
     limit = ops.multiply(norm, norm)
     below = squares <= limit
     return ops.where(below, 1.0, norm / ops.sqrt(ops.where(below, limit, squares)))

@@ -77,7 +77,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
 
 def _square(name: str, given: Any) -> Any:
     x = as_tensor(given)
-    if x.np_dtype.kind not in "fc":
+    if x.dtype.kind not in "fc":
         raise DtypeError(f"{name} takes floats or complex numbers, got {x.spec}{at(user_location())}")
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{name} takes square matrices, got {x.spec}{at(user_location())}")

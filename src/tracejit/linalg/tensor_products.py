@@ -181,7 +181,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
     x = as_tensor(a)
     rank = len(x.shape)
     turned = ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2))
-    return ops.conj(turned) if conjugate and x.np_dtype.kind == "c" else turned
+    return ops.conj(turned) if conjugate and x.dtype.kind == "c" else turned
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:

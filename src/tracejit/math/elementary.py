@@ -258,7 +258,7 @@ def count_nonzero(
     3
     """
     x = as_tensor(input)
-    nonzero = as_tensor(x.array != b"") if x.np_dtype.kind == "O" else ops.not_equal(x, 0)
+    nonzero = as_tensor(x.array != b"") if x.dtype.kind == "O" else ops.not_equal(x, 0)
     return reduce_sum(ops.cast(nonzero, dtype=as_dtype(dtype)), axis, keepdims)
 
 
@@ -292,7 +292,7 @@ def reduce_euclidean_norm(
     """
     x = as_tensor(input_tensor)
     total: Any = reduce_sum(ops.square(ops.abs(x)), axis, keepdims)
-    if x.np_dtype.kind in "iu":
+    if x.dtype.kind in "iu":
         total = ops.cast(total, dtype=np.dtype(np.float64))
     return ops.cast(ops.sqrt(total), dtype=x.np_dtype)
 

@@ -37,7 +37,7 @@ def _numbers(data: Any, segment_ids: Any, count: Any) -> tuple[Any, Any, Any]:
     x, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     rank = len(ids.shape)
     fits = len(x.shape) >= rank and all(map(same, x.shape, ids.shape))
-    if ids.np_dtype.kind not in "iu" or not fits:
+    if ids.dtype.kind not in "iu" or not fits:
         raise ShapeError(
             f"segment numbers {ids.spec} for {x.spec}: integers of the shape of its first axes are needed"
             f"{at(user_location())}"
@@ -152,9 +152,8 @@ def _extreme(data: Any, segment_ids: Any, num_segments: Any, scatter: Any, limit
     x, ids, count = _numbers(data, segment_ids, num_segments)
     if x.dtype.kind not in "fiu":
         raise DtypeError(f"extremes are of real numbers, got {x.spec}{at(user_location())}")
-    about: Any = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
     start = ops.fill(
-        shape=(count + 1, *x.shape[1:]), value=np.asarray(getattr(about, limit)).item(), dtype=x.np_dtype
+        shape=(count + 1, *x.shape[1:]), value=np.asarray(getattr(x.dtype, limit)).item(), dtype=x.np_dtype
     )
     return get(scatter(start, ops.reshape(ids, shape=(*ids.shape, 1)), x), slice(1, None))
 
@@ -186,7 +185,7 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
     tf.Tensor([3. 3.], shape=(2,), dtype=float32)
     """
     x, count = convert_to_tensor(data), _count_of_sorted(segment_ids)
-    if x.np_dtype.kind not in "iu":
+    if x.dtype.kind not in "iu":
         return unsorted_segment_mean(x, segment_ids, count)
     return truncatediv(unsorted_segment_sum(x, segment_ids, count), _shares(x, segment_ids, count))
 

@@ -256,10 +256,11 @@ def described(value: Any, what: str) -> Any:
 
 
 def _array(array: np.ndarray) -> dict[str, Any]:
-    if array.dtype.kind not in "biufc":
+    if array.dtype.kind not in "biufcV":
         raise NotDescribed(f"an array of {array.dtype} cannot be stored{at_user_line()}")
+    kind = array.dtype.name if array.dtype.kind == "V" else array.dtype.str
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
-    config = {"dtype": array.dtype.str.replace(">", "<"), "shape": list(array.shape), "data": data}
+    config = {"dtype": kind.replace(">", "<"), "shape": list(array.shape), "data": data}
     return {"class_name": _ARRAY, "config": config}
 
 
@@ -325,7 +326,7 @@ def revived(value: Any) -> Any:
     name, config, known = value["class_name"], value["config"], _known.get()
     assert known is not None
     if name == _ARRAY:
-        return np.frombuffer(base64.b64decode(config["data"]), np.dtype(config["dtype"])).reshape(
+        return np.frombuffer(base64.b64decode(config["data"]), tf.as_dtype(config["dtype"]).dtype).reshape(
             config["shape"]
         )
     if name == _AGAIN:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -120,7 +122,8 @@ def dropout(
     x = as_tensor(x)
     if rate == 0.0:
         return x
-    draw: Any = uniform(x.shape if noise_shape is None else noise_shape, dtype=x.dtype, seed=seed)
+    dtype = np.float32 if x.dtype.size < 4 else x.dtype  # rounded, a draw just below the rate would be kept
+    draw: Any = uniform(x.shape if noise_shape is None else noise_shape, dtype=dtype, seed=seed)
     return ops.where(draw >= rate, x * (1.0 / (1.0 - rate)), 0.0)
 
 

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.dtype import DType
+from ..core.dtype import DTYPES, DType
+from ..core.dtype import info as limits
 from ..core.errors import at, user_location
 from ..core.op import ops
+from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from .conversion import array, is_number, on_cpu
@@ -160,7 +162,8 @@ def finfo(type: Any) -> _Floats:
     >>> print(tnp.finfo("float32").eps)
     1.1920928955078125e-07
     """
-    info = np.finfo(_of(type))
+    dtype = DTYPES[as_dtype(_of(type))]
+    info = limits(dtype) if dtype.is_floating else np.finfo(dtype.dtype)
     floats = ("eps", "max", "min", "smallest_normal", "tiny", "epsneg", "resolution")
     found = {name: float(getattr(info, name)) for name in floats}
     return _Floats(bits=int(info.bits), precision=int(info.precision), dtype=np.dtype(info.dtype), **found)

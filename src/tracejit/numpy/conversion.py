@@ -226,7 +226,7 @@ def truth(x: Any) -> Tensor:
 def wide_floats(a: Any, dtype: Any = None) -> Tensor:
     """A tensor of floats or complex numbers: integers of any size become float64."""
     x = array(a, dtype)
-    return x if x.np_dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
+    return x if x.dtype.kind in "fc" else ops.cast(x, dtype=np.dtype("float64"))
 
 
 def lined_up(a: Any, axis: int | None) -> tuple[Tensor, int]:

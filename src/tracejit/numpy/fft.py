@@ -46,8 +46,8 @@ _INVERSE = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 def _complex(x: Any) -> Any:
     """As complex numbers of the width of its floats."""
-    v = floats(x) if array(x).np_dtype.kind in "fc" else ops.cast(array(x), dtype=np.dtype("float64"))
-    if v.np_dtype.kind == "c":
+    v = floats(x) if array(x).dtype.kind in "fc" else ops.cast(array(x), dtype=np.dtype("float64"))
+    if v.dtype.kind == "c":
         return v
     return ops.cast(v, dtype=np.dtype("complex128" if v.np_dtype == np.float64 else "complex64"))
 
@@ -111,7 +111,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
     `n` and `norm` are those of :func:`fft`. ValueError for complex numbers, ShapeError for an axis that is not there.
     """
-    if array(a).np_dtype.kind == "c":
+    if array(a).dtype.kind == "c":
         raise ValueError(f"rfft takes real numbers; use fft for complex ones{at(user_location())}")
     y: Any = _one(a, n, axis, norm, False)
     place = one_axis(int(axis), len(y.shape))

@@ -77,7 +77,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     vectors = [array(x) for x in args]
     if any(len(x.shape) != 1 for x in vectors):
         raise ShapeError(f"takes vectors, got {[str(x.spec) for x in vectors]}{at(user_location())}")
-    numbers = [nonzero(x)[0] if x.np_dtype.kind == "b" else x for x in vectors]
+    numbers = [nonzero(x)[0] if x.dtype.kind == "b" else x for x in vectors]
     return tuple(
         [
             ops.reshape(x, shape=tuple([-1 if i == k else 1 for i in range(len(numbers))]))

@@ -234,7 +234,7 @@ def slogdet(a: Any) -> SlogdetResult:
     -1.0 0.0
     """
     x = floats(a)
-    if x.np_dtype.kind != "c":
+    if x.dtype.kind != "c":
         return SlogdetResult(*matrices.slogdet(x))
     size: Any = ops.multiply(
         matrices.slogdet(_as_reals(x))[1], 0.5
@@ -269,7 +269,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
      [1. 2.]], shape=(2, 2), dtype=float64)
     """
     x = floats(a)
-    if x.np_dtype.kind == "c":
+    if x.dtype.kind == "c":
         factor: Any = matrices.cholesky(_as_reals(ops.conj(swapped(x)) if upper else x))
         factor = ops.complex(factor[..., ::2, ::2], factor[..., 1::2, ::2])
         return ops.conj(swapped(factor)) if upper else factor

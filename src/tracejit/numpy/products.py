@@ -107,7 +107,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Tensor:
     if not isinstance(subscripts, str):
         subscripts, operands = _with_letters((subscripts, *operands))
     tensors = [array(x) for x in operands]
-    if all(x.np_dtype.kind == "b" for x in tensors):
+    if all(x.dtype.kind == "b" for x in tensors):
         return ops.not_equal(einsum(subscripts, *(array(x, np.int64) for x in tensors)), 0)
     alike = matched(tuple(tensors), {})[0] if len(tensors) > 1 else tensors
     return by_recipe(linear.sums_of_products, alike, subscripts, True)
@@ -214,7 +214,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Tensor:
             f"inner products are of vectors of one size, got {a.shape[-1]} and {b.shape[-1]} along axis {axis}"
             f"{at(user_location())}"
         )
-    product = ops.multiply(ops.conj(a) if a.np_dtype.kind == "c" else a, b)
+    product = ops.multiply(ops.conj(a) if a.dtype.kind == "c" else a, b)
     return ops.reduce_sum(product, axis=(len(product.shape) - 1,))
 
 

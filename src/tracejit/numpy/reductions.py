@@ -122,7 +122,7 @@ def var(
             f"a variance has a fraction, and {np.dtype(dtype).name} has none: leave dtype out, or give a float"
             f"{at(user_location())}"
         )
-    if dtype is not None and np.dtype(dtype).kind == "f" and array(a).np_dtype.kind == "c":
+    if dtype is not None and np.dtype(dtype).kind == "f" and array(a).dtype.kind == "c":
         raise DtypeError(
             f"complex numbers, {array(a).spec}, do not vary along reals: leave dtype out{at(user_location())}"
         )
@@ -134,7 +134,7 @@ def var(
     less = ddof if correction is None else correction
     count = ops.cast(_count(x, axis, keepdims, where), dtype=total.dtype)
     variances = total / (ops.maximum(count - less, 0) if less else count)
-    return variances if dtype is None or array(a).np_dtype.kind == "c" else array(variances, dtype)
+    return variances if dtype is None or array(a).dtype.kind == "c" else array(variances, dtype)
 
 
 _mean = mean
@@ -211,7 +211,7 @@ def _extreme(
                 f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
             )
         chosen = _chosen(x, where, None if where is None else neutral(x.np_dtype))
-        fold, join = of_complex if x.np_dtype.kind == "c" else (reduce, of_two)
+        fold, join = of_complex if x.dtype.kind == "c" else (reduce, of_two)
         extremes = fold(chosen, axis, keepdims)
         return extremes if initial is None else join(extremes, _initial(initial, extremes.dtype))
 
@@ -370,7 +370,7 @@ def _position(find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keep
     x, along = lined_up(a, axis)
     if any_is_zero([x.shape[along]]):
         raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
-    positions = find[x.np_dtype.kind == "c"](x, along)
+    positions = find[x.dtype.kind == "c"](x, along)
     if not keepdims:
         return positions
     whole = array(a).shape

@@ -1,16 +1,18 @@
-"""Which ops take text: those that move elements without looking at them, and those that tell equal ones.
+"""Which ops take any element as it is: those that move elements without looking at them, or hold their bits.
 
-`text_values` has what looks at them.
+These are text, bfloat16, or both; equal text is told, too. `text_values` has what looks at text, and
+`core.tracing.promotion` how bfloat16 is computed.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from . import state
 from .arrays import gather, index, shape, unchanged
-from .elementwise import compare
+from .elementwise import arithmetic, bits, compare
 
-for _moves in (
+_MOVES = (
     index.slice_,
     index.slice_set,
     index.dynamic_slice,
@@ -24,7 +26,9 @@ for _moves in (
     unchanged.identity,
     unchanged.stop_gradient,
     compare.where,
-    compare.equal,
-    compare.not_equal,
-):
-    _moves.accepted_dtypes.add(np.dtype(object).num)
+)
+
+for _op in (*_MOVES, compare.equal, compare.not_equal):
+    _op.accepted_dtypes.add(np.dtype(object).num)
+for _op in (*_MOVES, state.read, arithmetic.cast, bits.bitcast):
+    _op.takes_bfloat16 = True

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dim import Size
+from ..core.dtype import BFLOAT16
 from ..core.errors import DtypeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
@@ -28,7 +29,7 @@ from ..ops.random import WORD, blocks_of, normal_blocks, random_bits, random_nor
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15  # odd: spreads a global seed over all bits
-_DOUBLE = np.dtype("float64")
+_SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 KEY = np.dtype("int64")
 
 
@@ -153,7 +154,7 @@ class Generator:
         minval, maxval : number
             `maxval` is 1 for floats and must be given for integers. Rounding may give `maxval` itself.
         dtype : dtype-like, optional
-            float32, float64 or an integer dtype; by default that of Python floats.
+            A float or an integer dtype; by default that of Python floats. Short ones are float32, rounded.
 
         Returns
         -------
@@ -171,7 +172,9 @@ class Generator:
         >>> tf.random.Generator(3).uniform((2, 3)).shape
         (2, 3)
         """
-        dtype, shape = _supported(dtype, "fiu"), sizes_not_negative(shape)
+        dtype, shape = _supported(dtype, "fViu"), sizes_not_negative(shape)
+        if dtype in _narrow():
+            return ops.cast(self.uniform(shape, minval, maxval, _SINGLE), dtype=dtype)
         wide = dtype if dtype.kind == "f" else _DOUBLE
         if maxval is None and dtype.kind != "f":
             raise ValueError(f"uniform integers need a maxval{at(user_location())}")
@@ -199,7 +202,9 @@ class Generator:
         >>> tf.random.Generator(3).normal((4,), stddev=0.1).shape
         (4,)
         """
-        dtype, shape = _supported(dtype, "f"), sizes_not_negative(shape)
+        dtype, shape = _supported(dtype, "fV"), sizes_not_negative(shape)
+        if dtype in _narrow():
+            return ops.cast(self.normal(shape, mean, stddev, _SINGLE), dtype=dtype)
         standard = random_normal(self._take(normal_blocks(shape, dtype)), shape, dtype)
         return mean + standard * stddev
 
@@ -220,12 +225,20 @@ class Generator:
         True
         """
 
+        if _supported(dtype, "fV") in _narrow():
+            return ops.cast(self.truncated_normal(shape, mean, stddev, _SINGLE), dtype=as_dtype(dtype))
+
         def redrawn(x: Tensor) -> Tensor:
             return ops.where(ops.abs(x) > 2.0, self.normal(x.shape, dtype=x.np_dtype), x)
 
         start = self.normal(shape, dtype=dtype)
         standard = while_loop(lambda x: ops.reduce_max(ops.abs(x) > 2.0, axis=None), redrawn, start)
         return mean + standard * stddev
+
+
+def _narrow() -> tuple[np.dtype, ...]:
+    """The floats that are drawn as float32 and rounded."""
+    return (np.dtype(np.float16), *BFLOAT16)
 
 
 def _fresh(seed: int | None) -> np.ndarray:
@@ -235,10 +248,9 @@ def _fresh(seed: int | None) -> np.ndarray:
 
 def _supported(dtype: Any, kinds: str) -> np.dtype:
     wanted = default_float() if dtype is None else as_dtype(dtype)
-    if wanted.kind not in kinds or (wanted.kind == "f" and wanted.itemsize < 4):
+    if wanted.kind not in kinds:
         raise DtypeError(
-            f"draws float32, float64{' and integers' if 'i' in kinds else ''}, not {wanted.name}"
-            f"{at(user_location())}"
+            f"draws floats{' and integers' if 'i' in kinds else ''}, not {wanted.name}{at(user_location())}"
         )
     return wanted
 
@@ -422,7 +434,7 @@ def categorical(
 def drawn_classes(generator: Generator, logits: Any, num_samples: int, dtype: Any) -> Tensor:
     """By the largest of the logits with noise of Gumbel's distribution."""
     x = as_tensor(logits)
-    if len(x.shape) != 2 or x.np_dtype.kind != "f":
+    if len(x.shape) != 2 or x.dtype.kind != "f":
         raise DtypeError(f"logits are rows of floats, got {x.spec}{at(user_location())}")
     rows, classes = x.shape
     unit = generator.uniform((rows, int(num_samples), classes), dtype=_DOUBLE)

@@ -7,13 +7,19 @@ bound atoms, which the callee determines while it runs. Knows nothing of machine
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tracejit.core import dim
 from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Dim, Size
+from tracejit.core.lazy import Later
+
+if TYPE_CHECKING:
+    from tracejit.core import dtype as dtypes
+else:  # of no use to most calls
+    dtypes = Later("tracejit.core.dtype", "")
 
 _MAX_RANK, _MAX_SIZE = 64, 1 << 62
 ArraySpec = tuple[np.dtype[Any], tuple[Size, ...]]
@@ -85,15 +91,25 @@ def _normal(specs: tuple[ArraySpec, ...]) -> tuple[ArraySpec, ...]:
 
 def _spec_to_json(spec: ArraySpec) -> list[Any]:
     dtype, shape = spec
-    return [dtype.str, [size if isinstance(size, int) else str(size) for size in shape]]
+    return [
+        dtype.name if dtype.kind == "V" else dtype.str,
+        [size if isinstance(size, int) else str(size) for size in shape],
+    ]
 
 
 def _spec_from_json(spec: list[Any]) -> ArraySpec:
     dtype, shape = spec
-    found = np.dtype(str(dtype))
-    if found.kind not in "biufc" or len(shape) > _MAX_RANK:
+    found = dtype_named(str(dtype))
+    if found.kind not in "biufcV" or len(shape) > _MAX_RANK:
         raise ValueError(f"no array of a compiled function: {spec}")
     return found, tuple(_size_from_json(size) for size in shape)
+
+
+def dtype_named(text: str) -> np.dtype[Any]:
+    """NumPy's dtype by name or code; bfloat16 loads what adds it to NumPy."""
+    if text != "bfloat16":
+        return np.dtype(text)
+    return dtypes.bfloat16()
 
 
 def _size_from_json(size: Any) -> Size:

@@ -21,7 +21,7 @@ from ..core.dim import parse as parse_size
 from ..core.errors import at, user_location
 from ..core.ir.attributes import NotAdmitted
 from ..core.ir.graph import Constant
-from ..core.spec import TensorSpec
+from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.admission import LIMIT, admitted
 from ..core.tracing.trace import Traced, VariableState
@@ -260,8 +260,8 @@ def _specs(described: Any) -> list[TensorSpec]:
 
 
 def _dtype(name: Any) -> np.dtype:
-    dtype = np.dtype(_text(name))
-    _require(dtype.kind in "biufc", f"an argument is of {dtype}")
+    dtype = as_dtype(_text(name))
+    _require(dtype.kind in "biufcV", f"an argument is of {dtype}")
     return dtype
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dtype import DType
+from ..core.spec import as_dtype
 from ..frontend.structure import LEAF, Leaf, Nest, Structure
 
 _TYPES: dict[str, type] = {
@@ -90,8 +91,8 @@ def decoded(x: Any) -> Any:
             return tuple(decoded(e) for e in items)
         case ["list", items]:
             return [decoded(e) for e in items]
-        case ["dtype", str(name)] if np.dtype(name).kind in "biufc":
-            return np.dtype(name)
+        case ["dtype", str(name)] if as_dtype(name).kind in "biufcV":
+            return as_dtype(name)
         case ["type", str(name)] if name in _TYPES:
             return _TYPES[name]
         case ["ellipsis"]:

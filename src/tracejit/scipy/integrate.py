@@ -103,7 +103,7 @@ def odeint(
     [1.       0.135335]
     """
     start, times = floats(y0), floats(t)
-    if start.np_dtype.kind != "f" or times.np_dtype.kind != "f":
+    if start.dtype.kind != "f" or times.dtype.kind != "f":
         raise DtypeError(f"odeint takes real numbers, got {start.spec} and {times.spec}{at(user_location())}")
     if len(times.shape) != 1:
         raise ShapeError(f"times are a vector, got {times.spec}{at(user_location())}")

@@ -349,6 +349,7 @@ def as_string(input: Any, precision: int = -1, name: str | None = None) -> Tenso
 
     def show(array: np.ndarray) -> np.ndarray:
         texts = np.empty(array.shape, object)
+        array = array.astype(np.float32) if array.dtype.kind == "V" else array
         for place, value in np.ndenumerate(array):
             texts[place] = _shown(value, precision).encode()
         return frozen(texts)

@@ -50,6 +50,7 @@ from tracejit import atanh as atanh
 from tracejit import autodiff as autodiff
 from tracejit import autograph as autograph
 from tracejit import batch_to_space as batch_to_space
+from tracejit import bfloat16 as bfloat16
 from tracejit import bitcast as bitcast
 from tracejit import bitwise as bitwise
 from tracejit import bool as bool

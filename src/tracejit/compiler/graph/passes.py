@@ -9,6 +9,7 @@ from .batch_matmuls import multiply_results, multiply_rows, sum_products
 from .roll import roll
 from .save_residuals import save_residuals
 from .simplify import simplify
+from .storage import as_bits
 
 GraphPass = Callable[[Graph], Graph]
 
@@ -20,4 +21,9 @@ LOOP_PASSES: tuple[tuple[str, GraphPass], ...] = (
     ("products of results", multiply_results),
 )
 
-GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (("simplify", simplify), ("roll", roll), *LOOP_PASSES)
+GRAPH_PASSES: tuple[tuple[str, GraphPass], ...] = (
+    ("bfloat16", as_bits),
+    ("simplify", simplify),
+    ("roll", roll),
+    *LOOP_PASSES,
+)

@@ -202,7 +202,7 @@ class Lowering:
             b.block = saved
 
     def scalar(self, name: str, out: TensorSpec, args: Sequence[Any]) -> Any:
-        return self.b.compute(name, *args, dtype=out.dtype) if name == "cast" else self.b.compute(name, *args)
+        return self.b.compute(name, *args, dtype=out.dtype)
 
     def reindexed(
         self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]

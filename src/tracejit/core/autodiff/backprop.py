@@ -14,7 +14,7 @@ from ..dim import Dim, Size, UnknownSize, same
 from ..errors import BackwardLocation, GradientError, ShapeError, TracejitError, at, take
 from ..ir.graph import Graph, silent
 from ..op import Joint, ops
-from ..spec import TensorSpec
+from ..spec import DIFFERENTIABLE, TensorSpec
 from ..tensor import Overwritten, Tensor, as_recorded
 from ..tracing.depth import too_deep
 from ..tracing.dispatch import Record, recording, state
@@ -90,7 +90,7 @@ def backprop(
                 ]
                 if not any(g is not None for g in gs):
                     continue
-            needs = [t.serial in reached and t.np_dtype.kind in "fc" for t in record.inputs]
+            needs = [t.serial in reached and t.np_dtype.kind in DIFFERENTIABLE for t in record.inputs]
             if True in needs:
                 place = record.location or inherited
                 state.location = place and BackwardLocation(place)
@@ -192,7 +192,7 @@ def _fit(g: Cotangent, spec: TensorSpec, record: Record) -> Cotangent:
     if isinstance(g, Scattered):
         return g
     if g.dtype != spec.dtype:
-        if g.dtype.kind == "c" and spec.dtype.kind == "f":
+        if g.dtype.kind == "c" and spec.dtype.kind != "c":
             g = ops.real(g)
         if g.dtype != spec.dtype:
             g = ops.cast(g, dtype=spec.dtype)

@@ -78,7 +78,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "float | None": _or_none(_is_a(float)),
     "int": _is_int,
     "int | str": lambda x: _is_int(x) or _is_text(x),
-    "np.dtype": lambda x: isinstance(x, np.dtype) and x.kind in "biufc",
+    "np.dtype": lambda x: isinstance(x, np.dtype) and x.kind in "biufcV",
     "str": _is_text,
     "tuple[Shape, ...]": _all(lambda x: _is_int(x) or _all(_is_int)(x)),
     "tuple[Size, ...]": _all(_is_size),

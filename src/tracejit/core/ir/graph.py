@@ -82,7 +82,7 @@ class Constant:
     @staticmethod
     def of(array: np.ndarray) -> Constant:
         array = np.ascontiguousarray(array).reshape(np.shape(array))
-        head = f"{array.dtype.str}{array.shape}".encode()
+        head = f"{array.dtype.str if array.dtype.kind != 'V' else array.dtype}{array.shape}".encode()
         import hashlib  # a tenth of the time to import tracejit, and not needed before something is traced
 
         return Constant(array, hashlib.sha256(head + array.tobytes()).hexdigest()[:24])

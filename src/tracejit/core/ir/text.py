@@ -15,7 +15,7 @@ from ..dim import Dim
 from ..dim import parse as parse_size
 from ..op import OPS
 from ..seams import graph_text
-from ..spec import TensorSpec
+from ..spec import TensorSpec, as_dtype
 from .graph import Constant, Graph, Value, walk
 
 #: How a value is printed that nothing defines: graphs under repair are printed too.
@@ -208,7 +208,7 @@ def _scalar(token: re.Match[str], table: Mapping[str, np.ndarray]) -> Any:
         case {"dim": d}:
             return parse_size(d[1:-1])
         case {"dtype": d}:
-            return np.dtype(d)
+            return as_dtype(d)
         case {"const": key}:
             return Constant(table[key], key)
         case {"re": re_, "im": im}:

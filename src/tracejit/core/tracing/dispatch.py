@@ -17,7 +17,7 @@ import numpy as np
 from .. import seams, settings
 from ..arrays import to_array
 from ..dim import UnknownSize
-from ..dtype import DType
+from ..dtype import BFLOAT16, DType
 from ..errors import (
     DtypeError,
     Location,
@@ -39,9 +39,9 @@ from ..tensor import Tensor, next_serial, no_value
 from .depth import too_deep
 
 if TYPE_CHECKING:
-    from . import non_finite
+    from . import non_finite, promotion
 else:
-    non_finite = Later(".non_finite", __package__)
+    non_finite, promotion = Later(".non_finite", __package__), Later(".promotion", __package__)
 
 
 class Mode:
@@ -142,11 +142,13 @@ def apply_fast(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[st
     """The fast lane of `apply`, for who has seen that neither the mode nor the op is slow."""
     try:
         if inputs and inputs[0].np_dtype.num not in op.accepted_dtypes:
+            if BFLOAT16 and promotion.widens(op, inputs):
+                return promotion.in_float32(op, inputs, attrs)
             accept_dtype(op, inputs, attrs)
-        if attrs:
+        if attrs or not op.ufunc:
+            if BFLOAT16 and promotion.widens(op, inputs):  # not the first input, but another one
+                return promotion.in_float32(op, inputs, attrs)
             out = mode.ignoring_fp_errors.run(op.kernel, *[t._payload for t in inputs], **attrs)
-        elif not op.ufunc:
-            out = mode.ignoring_fp_errors.run(op.kernel, *[t._payload for t in inputs])
         elif len(inputs) == 2:
             a, b = inputs[0]._payload, inputs[1]._payload
             out = None if op.small is None else op.small(a, b)
@@ -186,6 +188,8 @@ seams.give_methods(Mode, {"tell": staticmethod(tell)})
 
 
 def _apply(mode: Mode, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]) -> Any:
+    if BFLOAT16 and promotion.widens(op, inputs):
+        return promotion.in_float32(op, inputs, attrs)
     location = mode.location or mode.origin or mode.locate()
     if mode.recorders and op.with_residuals is not None:
         attrs = op.with_residuals(inputs, attrs)

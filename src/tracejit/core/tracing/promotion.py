@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import settings
 from ..arrays import default_dtype, is_weak, python_kind
+from ..dtype import BFLOAT16
 from ..errors import DtypeError, at, user_location
+from ..op import Op, ops
 from ..tensor import Tensor
-from .dispatch import as_tensor, scalars, state
+from .dispatch import apply, as_tensor, scalars, state
 
 #: Python number to the kinds of dtype it takes over from a tensor it meets.
-_TAKES_DTYPE = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
+_TAKES_DTYPE = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
+
+_HALF, _FLOAT32 = np.dtype(np.float16), np.dtype(np.float32)
 
 
 def weak_scalar(x: Any, dtype: np.dtype) -> Tensor:
@@ -67,7 +71,7 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             "arithmetic takes numbers and bools, not strings; see tracejit.strings for what strings can do"
             f"{at(user_location())}"
         )
-    dtype = np.result_type(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
+    dtype = joint_dtype(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
     if any(d != dtype for d in dtypes) and settings.current().dtype_promotion == "strict":
         numbers = {kind.__name__ for kind in map(python_kind, inputs) if kind is not None}
         names = (*(d.name for d in dict.fromkeys(dtypes)), *(f"a Python {n}" for n in sorted(numbers)))
@@ -78,6 +82,43 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
     take = iter(strong)
     same = [as_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
     return tuple(t if t.np_dtype == dtype else cast(t, dtype) for t in same)
+
+
+def joint_dtype(*given: Any) -> np.dtype:
+    """The dtype in which dtypes and examples of Python numbers meet: NumPy's. Of bfloat16 it is that of float16.
+
+    Which both are in float32, as neither holds the numbers of the other.
+    """
+    if not BFLOAT16 or not any(x is BFLOAT16[0] for x in given):
+        return np.result_type(*given)
+    dtype = np.result_type(*(_HALF if x is BFLOAT16[0] else x for x in given))
+    if dtype != _HALF:
+        return dtype
+    return np.dtype(np.float32) if any(x is _HALF for x in given) else BFLOAT16[0]
+
+
+def widens(op: Op, inputs: Sequence[Tensor]) -> bool:
+    """Does `op` compute these inputs, some of which are bfloat16, in float32? Not where it only moves elements."""
+    return not op.takes_bfloat16 and any(t.np_dtype.kind == "V" for t in inputs)
+
+
+def in_float32(op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Any:
+    """The results of `op` on bfloat16: computed in float32, and each rounded once.
+
+    They stay float32 where an input was, or where the call asks for it by name.
+    """
+    wide = tuple([ops.cast(t, dtype=_FLOAT32) if t.np_dtype.kind == "V" else t for t in inputs])
+    made = apply(op, wide, attrs)
+    if attrs.get("dtype") == _FLOAT32 or any(t.np_dtype is _FLOAT32 for t in inputs):
+        return made
+    if made.__class__ is tuple:
+        return tuple([_rounded(y) for y in made])
+    return _rounded(made)
+
+
+def _rounded(y: Tensor) -> Tensor:
+    rounded: Tensor = ops.cast(y, dtype=BFLOAT16[0]) if y.np_dtype is _FLOAT32 else y
+    return rounded
 
 
 def read_variable(x: Any) -> Any:

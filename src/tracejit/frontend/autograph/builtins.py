@@ -9,13 +9,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.lazy import Later
 from ...core.op import OPS, ops
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.promotion import joint_dtype
 from ...ops.arrays.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.arrays.shape import stack
 from ...ops.elementwise.compare import greater, less, logical_and, logical_or, where
@@ -71,7 +70,7 @@ def _extreme(
         numbers = [x for x in map(wide, args) if x is not None]
         if len(numbers) < len(args):
             return functools.reduce(choose, args)
-        widest = np.result_type(*[x.np_dtype for x in numbers])
+        widest = joint_dtype(*[x.np_dtype for x in numbers])
         return Weak(functools.reduce(choose, [ops.cast(x, dtype=widest) for x in numbers]))
 
     def choose(a: Any, b: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import SymbolicValue, at, user_location
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.holders import alone
@@ -190,7 +191,7 @@ def _takes(x: Any, value: Any) -> bool:
 
 def _same_dtype(x: Tensor, value: Any) -> bool:
     """Does ``x[i] + value`` have the dtype of `x`?"""
-    if x.np_dtype.kind not in "fc":
+    if x.np_dtype.kind not in DIFFERENTIABLE:
         return False
     if value.__class__ is Weak:
         return value.weak_kind is not complex

@@ -121,7 +121,7 @@ def switch_case(
     if not table:
         raise ValueError(f"switch_case takes at least one function{at(user_location())}")
     index = as_tensor(branch_index)
-    if index.np_dtype.kind not in "iu" or index.shape != ():
+    if index.dtype.kind not in "iu" or index.shape != ():
         raise ShapeError(f"switch_case takes a scalar integer, got {index.spec}{at(user_location())}")
     last = default or table[max(table)]
     numbers = [k for k in table if default is not None or k != max(table)]

@@ -17,6 +17,7 @@ from ...core.arrays import default_dtype
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
+from ...core.tracing.promotion import joint_dtype
 from ...core.tracing.transaction import Attempt
 from ..autograph.places.reachable import Reachable
 from ..autograph.values.weak import WIDE, Weak
@@ -26,7 +27,7 @@ from ..regions.region import Region, check_carry
 from ..structure import Nest, Structure, alike, flatten, unflatten
 
 #: The kinds of dtype that a number takes in place of its own.
-_TAKES = {int: "iufc", float: "fc", complex: "c"}
+_TAKES = {int: "iufcV", float: "fcV", complex: "c"}
 
 
 def takes(kind: Any, dtype: np.dtype) -> bool:
@@ -169,9 +170,7 @@ class CarriedNest:
 
 def _is_wider(seen: set[np.dtype], x: Any) -> bool:
     """Is `x` a number, and something among these dtypes that is wider than it?"""
-    return any(
-        takes(x.__class__, d) and np.result_type(d, default_dtype(x)) != default_dtype(x) for d in seen
-    )
+    return any(takes(x.__class__, d) and joint_dtype(d, default_dtype(x)) != default_dtype(x) for d in seen)
 
 
 def _dtypes_in(f: Any, depth: int = 3) -> Iterator[np.dtype]:

@@ -128,7 +128,7 @@ def _agreed(then: Region, orelse: Region) -> list[Any] | None:
     for i, (a, b) in enumerate(zip(then.outputs, orelse.outputs, strict=True)):
         p, q = then.numbers[i], orelse.numbers[i]
         if a.dtype != b.dtype and (takes(p, b.dtype) or takes(q, a.dtype)):
-            wider = max(a.dtype, b.dtype, key=lambda d: "biufc".index(d.kind))  # of two numbers
+            wider = max(a.dtype, b.dtype, key=lambda d: "biufcV".index(d.kind))  # of two numbers
             dtypes[i] = wider if p and q else b.dtype if p else a.dtype
     return dtypes if any(d is not None for d in dtypes) else None
 

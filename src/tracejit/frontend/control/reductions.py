@@ -61,9 +61,9 @@ def reduce_mean(
     tf.Tensor(1.5, shape=(), dtype=float32) tf.Tensor(1, shape=(), dtype=int32)
     """
     x = as_tensor(input_tensor)
-    if x.np_dtype.kind == "b":
+    if x.dtype.kind == "b":
         raise DtypeError(f"the mean of bools, {x.spec}, is none: cast them first{at(user_location())}")
-    return _reduced(_whole_mean if x.np_dtype.kind in "iu" else reduce.reduce_mean, x, axis, keepdims)
+    return _reduced(_whole_mean if x.dtype.kind in "iu" else reduce.reduce_mean, x, axis, keepdims)
 
 
 def _whole_mean(x: Any, axis: Any) -> Any:

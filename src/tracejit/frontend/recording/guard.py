@@ -17,6 +17,7 @@ import numpy as np
 
 from ...core.errors import GradientError, Location, at, own_location
 from ...core.ir.graph import Constant, Graph
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import Record, state
 from .losses import Flow, call_flows, graphs_of, takes_out
@@ -152,10 +153,10 @@ def holds_numbers(attrs: Any) -> bool:
     """Are there numbers with a fraction among these attributes, or in graphs among them?"""
     for x in attrs:
         if isinstance(x, (float, complex, np.inexact)) or (
-            isinstance(x, np.ndarray) and x.dtype.kind in "fc"
+            isinstance(x, np.ndarray) and x.dtype.kind in DIFFERENTIABLE
         ):
             return True
-        if isinstance(x, Constant) and x.array.dtype.kind in "fc":
+        if isinstance(x, Constant) and x.array.dtype.kind in DIFFERENTIABLE:
             return True
         if isinstance(x, (tuple, list)) and holds_numbers(x):
             return True

@@ -14,6 +14,7 @@ from ...core.autodiff.backprop import gradient_graph, input_cotangents
 from ...core.autodiff.scattered import dense
 from ...core.errors import TracejitError, take
 from ...core.op import Joint
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor, elided
 from ...core.tracing.dispatch import Record
 from ...core.tracing.forms import CallForm
@@ -75,7 +76,7 @@ class Recording:
             return
         first = outputs[0]
         if len(outputs) == 1:
-            if first.dtype.kind not in "fc":
+            if first.dtype.kind not in DIFFERENTIABLE:
                 self.passed_over(record)
                 return
             tracked.add(first.serial)

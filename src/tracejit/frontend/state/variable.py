@@ -370,7 +370,7 @@ def commit_all(variables: Sequence[Variable], arrays: Sequence[np.ndarray]) -> N
 
 def _widens(given: np.dtype, to: np.dtype) -> bool:
     """May numbers of one dtype become the other's without being asked? Text never does."""
-    return 0 <= _ORDER.find(given.kind) <= _ORDER.find(to.kind)
+    return 0 <= _ORDER.find(DTYPES[given].kind) <= _ORDER.find(DTYPES[to].kind)
 
 
 def _holders(owner: Any) -> tuple[int, int]:

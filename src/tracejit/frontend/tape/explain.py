@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ...core.errors import Location
 from ...core.ir.graph import Graph
 from ...core.op import ops
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.forms import CallForm
 from ..recording.losses import Flow, call_flows
@@ -116,7 +117,7 @@ class Question(NamedTuple):
 def explain(q: Question) -> Explanation:
     """Why the gradient of the target with respect to the source is None; ``connected`` where it is not."""
     for x, what in ((q.source, q.name), (q.target, "the target")):
-        if x.np_dtype.kind not in "fc":
+        if x.np_dtype.kind not in DIFFERENTIABLE:
             made = next((s for s in q.steps if x.serial in s.outputs), None)
             return Explanation(
                 "integer", f"{what} is {x.spec}, which has no gradient", made and made.location
@@ -137,7 +138,7 @@ def reach(steps: Iterable[Step], sources: Iterable[int], gradients: bool) -> dic
     """Everything that depends on the sources, with the step it comes from; or only what gradients flow through."""
     reached: dict[int, Step | None] = dict.fromkeys(sources)
     for step in steps:
-        if gradients and step.dtype.kind not in "fc" and len(step.outputs) == 1:
+        if gradients and step.dtype.kind not in DIFFERENTIABLE and len(step.outputs) == 1:
             continue
         if any(s in reached and (not gradients or carries(step, i)) for i, s in enumerate(step.inputs)):
             for out in step.outputs:
@@ -216,7 +217,7 @@ def _blocked(step: Step, slopes: dict[int, Step | None]) -> Explanation:
         return Explanation(
             "no gradient registered", f"{op} has no gradient registered", step.location, nearest
         )
-    if step.dtype.kind not in "fc":
+    if step.dtype.kind not in DIFFERENTIABLE:
         return Explanation(
             "integer", f"{op} gives {step.dtype.name} here, which has no gradient", step.location, nearest
         )

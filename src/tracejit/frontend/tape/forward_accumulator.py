@@ -11,6 +11,7 @@ from typing import Any
 from ...core.autodiff.pushforward import pushforward
 from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, as_tensor, recording_only, start_recording, state, stop_recording
 from ..state.variable import Variable
@@ -57,7 +58,7 @@ class ForwardAccumulator:
                 )
             key = x.key() if isinstance(x, Variable) else x
             tangent = as_tensor(t, key.np_dtype)
-            if key.np_dtype.kind not in "fc" or tangent.np_dtype != key.np_dtype:
+            if key.np_dtype.kind not in DIFFERENTIABLE or tangent.np_dtype != key.np_dtype:
                 raise DtypeError(
                     f"a tangent of {tangent.spec} for a primal of {key.spec}{at(user_location())}"
                 )

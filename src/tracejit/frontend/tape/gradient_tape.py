@@ -20,6 +20,7 @@ from ...core.dim import same
 from ...core.errors import ShapeError, Untraceable, at, user_location
 from ...core.lazy import Later
 from ...core.op import ops
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Mode, Record, as_tensor, pausing, state
 from ...core.tracing.transaction import remember, warn
@@ -311,7 +312,7 @@ class GradientTape(Tape):
             k.serial if k is not None and (k.serial in self.tracked or k is y) else NOBODY for k in keys
         ]
         rows: list[Tensor | None] = [None] * len(keys)
-        if any(wanted) and y.np_dtype.kind in "fc":
+        if any(wanted) and y.np_dtype.kind in DIFFERENTIABLE:
             rows = jacobians.rows_of(records, y, seeds(y), wanted, vectorized)
         if not self.persistent:
             self._keep(rows, records, [step_of(r) for r in records] if self.large else None, None)
@@ -411,14 +412,14 @@ class GradientTape(Tape):
     def _seeds(self, mode: Mode, target: Any, output_gradients: Any) -> dict[int, Any]:
         if target.__class__ is Tensor and output_gradients is None:  # what most calls come to
             serial = target.serial
-            connects = serial in self.tracked and target.np_dtype.kind in "fc"
+            connects = serial in self.tracked and target.np_dtype.kind in DIFFERENTIABLE
             return {serial: ones(mode, target)} if connects else {}
         leaves, structure = flatten(target)
         weights = leaves_like(structure, output_gradients)
         seeds: dict[int, Any] = {}
         for leaf, weight in zip(leaves, weights, strict=True):
             key = _key(leaf)
-            if key is None or key.np_dtype.kind not in "fc":
+            if key is None or key.np_dtype.kind not in DIFFERENTIABLE:
                 continue
             if key.serial not in self.tracked and not isinstance(leaf, Variable):
                 continue

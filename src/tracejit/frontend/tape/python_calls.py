@@ -226,12 +226,12 @@ class _OfTensors(_Called):
     def keeping(self, *arrays: np.ndarray) -> list[np.ndarray]:
         with at_once_in_a_kernel():
             tensors = [Tensor(np.array(a)) for a in arrays]
-            floats = [t.np_dtype.kind == "f" for t in tensors]
+            floats = [t.dtype.is_floating for t in tensors]
             _, pull, refuse_lost, found = followed(*_of_floats(self, tensors, floats), has_aux=True)
 
         def cotangents(gs: Sequence[Tensor]) -> list[Tensor | None]:
             refuse_lost()
-            take = iter(pull([g for y, g in zip(found, gs, strict=True) if y.dtype.kind == "f"]))
+            take = iter(pull([g for y, g in zip(found, gs, strict=True) if y.dtype.is_floating]))
             return [next(take) if is_float else None for is_float in floats]
 
         while len(self.kept) >= KEPT:
@@ -250,7 +250,7 @@ def _of_floats(called: _Called, tensors: Sequence[Tensor], chosen: Sequence[bool
     def again(*given: Tensor) -> tuple[Any, Any]:
         take = iter(given)
         found = called.results(*(next(take) if c else x for x, c in zip(tensors, chosen, strict=True)))
-        return [y for y in found if y.np_dtype.kind == "f"], found
+        return [y for y in found if y.dtype.is_floating], found
 
     return [again, *(x for x, c in zip(tensors, chosen, strict=True) if c)]
 
@@ -304,4 +304,4 @@ class _Gradient(_OfTensors):
                     f"{self.of} gives other values each time, and is called again for its gradient: give it by "
                     f"tracejit.custom_gradient{self.place}"
                 )
-        return list(pull([g for y, g in zip(found, cotangents, strict=True) if y.dtype.kind == "f"]))
+        return list(pull([g for y, g in zip(found, cotangents, strict=True) if y.dtype.is_floating]))

@@ -17,6 +17,7 @@ from ...core.autodiff.pushforward import output_tangents
 from ...core.autodiff.scattered import dense
 from ...core.errors import Location, TracejitError
 from ...core.ir.graph import Graph
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, recording
 from ...core.tracing.forms import BranchForm, CallForm
@@ -189,7 +190,7 @@ def _inside(graph: Graph, inputs: Sequence[Tensor], positions: list[int]) -> Fin
         outputs = replay(graph, fresh)
     for i in positions:
         for y in outputs:
-            if y.np_dtype.kind not in "fc":
+            if y.np_dtype.kind not in DIFFERENTIABLE:
                 continue
             seeds = {y.serial: Tensor(np.ones(y.shape, y.np_dtype))}
             finding = vanishing(listing.records, seeds, y, fresh[i].serial)

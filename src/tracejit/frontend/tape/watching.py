@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from ...core.errors import at, user_location
-from ...core.spec import dtype_name
+from ...core.spec import DIFFERENTIABLE, dtype_name
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import Record, as_tensor, pausing, start_recording, state, stop_recording
 from ...core.tracing.transaction import remember, warn
@@ -134,7 +134,7 @@ class Tape(Recording):
         """
         mode = state.mode
         if (
-            tensor.__class__ is Tensor and not mode.slow and tensor.np_dtype.kind in "fc"
+            tensor.__class__ is Tensor and not mode.slow and tensor.np_dtype.kind in DIFFERENTIABLE
         ):  # what most calls come to
             recorders = mode.recorders
             if not recorders or (recorders[0] is self and len(recorders) == 1):
@@ -150,7 +150,7 @@ class Tape(Recording):
                     f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not tf.Tensor or "
                     f"tf.Variable or a nest of them{at(user_location())}"
                 )
-            if leaf.np_dtype.kind not in "fc":
+            if leaf.np_dtype.kind not in DIFFERENTIABLE:
                 warn(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got "
                     f"tf.{dtype_name(leaf.np_dtype)}",

@@ -17,6 +17,7 @@ from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.op import ops
 from ...core.protocols import P
 from ...core.settings import current
+from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor, twin
 from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, is_tracing, state
@@ -458,8 +459,8 @@ def gradients_function(
 
 def _is_float(x: Any) -> bool:
     if isinstance(x, (Tensor, Variable)):
-        return x.np_dtype.kind in "fc"
+        return x.np_dtype.kind in DIFFERENTIABLE
     try:
-        return as_tensor(x).np_dtype.kind in "fc"
+        return as_tensor(x).np_dtype.kind in DIFFERENTIABLE
     except DtypeError:
         return False

@@ -189,7 +189,7 @@ def poly(seq_of_zeros: Any) -> Tensor:
     for k in range(zeros.shape[0]):
         factor = stack([array(1, zeros.dtype), ops.negative(get(zeros, k))], 0)
         found = convolve(found, factor)
-    return ops.real(found) if len(x.shape) == 2 and x.np_dtype.kind == "f" else found
+    return ops.real(found) if len(x.shape) == 2 and x.dtype.kind == "f" else found
 
 
 def roots(p: Any) -> Tensor:

@@ -107,7 +107,7 @@ def signbit(x: Any) -> Tensor:
     tf.Tensor([ True False  True], shape=(3,), dtype=bool)
     """
     v = array(x)
-    return ops.signbit(v) if v.np_dtype.kind == "f" else division.signbit(v)
+    return ops.signbit(v) if v.dtype.kind == "f" else division.signbit(v)
 
 
 def copysign(x1: Any, x2: Any) -> Tensor:
@@ -256,7 +256,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         return ops.complex(*parts)
     if x.dtype.kind != "f":
         return apart_from(x, given)
-    most = float(np.finfo(x.dtype).max)
+    most = float(x.dtype.max)
     x = ops.where(ops.is_nan(x), nan, x)
     x = ops.where(ops.equal(x, np.inf), most if posinf is None else posinf, x)
     return ops.where(ops.equal(x, -np.inf), -most if neginf is None else neginf, x)
@@ -329,7 +329,7 @@ def ldexp(x1: Any, x2: Any) -> Tensor:
     tf.Tensor([4.  1.5], shape=(2,), dtype=float64)
     """
     power = array(x2)
-    if power.np_dtype.kind not in "iu":
+    if power.dtype.kind not in "iu":
         raise DtypeError(f"takes an exponent of integers, got {power.spec}{at(user_location())}")
     x = real_numbers(x1)
     return ops.ldexp(x, ops.cast(power, dtype=x.np_dtype))
@@ -423,7 +423,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Tensor:
     tf.Tensor([131], shape=(1,), dtype=uint8)
     """
     x, along = lined_up(a, axis)
-    if x.np_dtype.kind not in "biu":
+    if x.dtype.kind not in "biu":
         raise DtypeError(f"takes integers and bools, got {x.spec}{at(user_location())}")
     last = moveaxis(ops.not_equal(ops.cast(x, dtype=np.dtype(np.int64)), 0), along, -1)
     size = known(last.shape[-1])
@@ -481,7 +481,7 @@ def real_if_close(a: Any, tol: float = 100) -> Tensor:
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     x = array(a)
-    if x.np_dtype.kind != "c":
+    if x.dtype.kind != "c":
         return x
     small = tol * np.finfo(x.np_dtype).eps if tol > 1 else tol
     return ops.real(x) if bool(np.all(np.abs(values_of(x).imag) < small)) else x

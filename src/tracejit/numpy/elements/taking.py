@@ -31,7 +31,7 @@ def take(
     """
     x, along = lined_up(a, axis)
     number = array(indices, np.int64 if np.size(indices) == 0 else None)
-    if number.np_dtype.kind == "b":
+    if number.dtype.kind == "b":
         number = array(number, np.int64)
     if mode == "fill" or fill_value is not None:
         x, number = _filled(x, number, along, fill_value)

@@ -62,7 +62,7 @@ def argsort(
 
 
 def _order(x: Tensor, axis: int, descends: bool) -> Tensor:
-    return (complex_order if x.np_dtype.kind == "c" else sorting).order(x, axis, descends)
+    return (complex_order if x.dtype.kind == "c" else sorting).order(x, axis, descends)
 
 
 def partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
@@ -136,5 +136,5 @@ def sort_complex(a: Any) -> Tensor:
     tf.Tensor([1.+0.j 2.+0.j], shape=(2,), dtype=complex128)
     """
     x = array(a)
-    x = x if x.np_dtype.kind == "c" else ops.cast(x, dtype=np.result_type(x.np_dtype, np.complex64))
+    x = x if x.dtype.kind == "c" else ops.cast(x, dtype=np.result_type(x.np_dtype, np.complex64))
     return sorting.take_along(x, lexsort([ops.imag(x), ops.real(x)]), -1)

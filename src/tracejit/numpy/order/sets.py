@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core.op import ops
 from ...core.tensor import Tensor
+from ...core.tracing.promotion import joint_dtype
 from ...ops.arrays.reduce import one_axis
 from ...ops.arrays.shape import expand_dims
 from ...ops.elementwise.arithmetic import matched
@@ -234,7 +235,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Tensor:
 
 def _promoted(ar1: Any, ar2: Any) -> list[Tensor]:
     rows = [_row(x) for x in (ar1, ar2)]
-    dtype = np.result_type(*[x.np_dtype for x in rows])
+    dtype = joint_dtype(*[x.np_dtype for x in rows])
     return [ops.cast(x, dtype=dtype) for x in rows]
 
 

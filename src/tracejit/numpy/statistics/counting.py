@@ -34,7 +34,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     tf.Tensor([1 2 0 1], shape=(4,), dtype=int64)
     """
     numbers = array(x)
-    if numbers.np_dtype.kind not in "biu" and numbers.shape != (0,):
+    if numbers.dtype.kind not in "biu" and numbers.shape != (0,):
         raise DtypeError(
             f"bincount counts integers, got {numbers.spec}: cast them first{at(user_location())}"
         )

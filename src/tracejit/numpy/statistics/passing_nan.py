@@ -26,7 +26,7 @@ def _numbers(a: Any, neutral: Any, where: Any = None) -> tuple[Any, Any]:
     if where is not None:
         chosen = ops.logical_and(truth(where), ops.logical_not(ops.is_nan(x)))
         return ops.broadcast_to(chosen, shape=x.shape), ops.where(chosen, x, neutral)
-    if x.np_dtype.kind not in "fc":
+    if x.dtype.kind not in "fc":
         return None, x
     missing = ops.is_nan(x)
     return ops.logical_not(missing), ops.where(missing, neutral, x)

@@ -54,4 +54,4 @@ def weighted_quantile(
         found = ops.where(reductions.any(lost, -1, keepdims=True), np.nan, found)
     shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
     quantiles = ops.reshape(moveaxis(found, -1, 0), shape=(*parts.shape, *shape))
-    return ops.cast(quantiles, dtype=array(a).np_dtype) if array(a).np_dtype.kind in "iuf" else quantiles
+    return ops.cast(quantiles, dtype=array(a).np_dtype) if array(a).dtype.kind in "iuf" else quantiles

@@ -115,11 +115,11 @@ def _extreme_jvp(record: Any, ts: list[Any]) -> list[Any]:
 
 
 def _lowest(dtype: np.dtype) -> Any:
-    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
+    return -np.inf if dtype.kind in "fV" else False if dtype.kind == "b" else np.iinfo(dtype).min
 
 
 def _highest(dtype: np.dtype) -> Any:
-    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
+    return np.inf if dtype.kind in "fV" else True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
 def _extreme(word: str, function: np.ufunc, rule: str, initial: Callable[[np.dtype], Any]) -> dict[str, Any]:

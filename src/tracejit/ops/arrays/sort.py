@@ -66,10 +66,10 @@ def argsort(x: TensorSpec, *, axis: int) -> TensorSpec:
 
 def descending(x: Tensor) -> Tensor:
     """Keys that ascend where `x` descends; NaN stays NaN, and no integer overflows."""
-    if x.np_dtype.kind == "f":
+    if x.dtype.kind == "f":
         return ops.negative(x)
-    if x.np_dtype.kind == "b":
+    if x.dtype.kind == "b":
         return ops.logical_not(x)
-    if x.np_dtype.kind == "c":
+    if x.dtype.kind == "c":
         return x  # what orders them refuses
-    return ops.subtract(-1 if x.np_dtype.kind == "i" else np.iinfo(x.np_dtype).max, x)
+    return ops.subtract(-1 if x.dtype.kind == "i" else np.iinfo(x.np_dtype).max, x)

@@ -24,6 +24,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, as_tensor
 from ...core.tracing.forms import ImplicitForm
 from ...core.tracing.loop_form import INDEX, LoopForm
+from ...core.tracing.promotion import joint_dtype
 from ...core.tracing.trace import replay, trace
 from ..lowering import Expand
 from .regions import filled, inputs_of_op, zeros_like
@@ -109,7 +110,7 @@ def newton_step(residual: Graph) -> Step:
 
 def _flat(tensors: Sequence[Tensor], lead: tuple[Any, ...] = ()) -> Tensor:
     """All elements in one axis, behind the `lead` axes."""
-    dtype = np.result_type(*(x.np_dtype for x in tensors))
+    dtype = joint_dtype(*(x.np_dtype for x in tensors))
     rows = [
         ops.reshape(ops.cast(x, dtype=dtype), shape=(*lead, product(x.shape[len(lead) :]))) for x in tensors
     ]
@@ -135,7 +136,7 @@ def _jacobian(residual: Graph, x: Sequence[Tensor], held: Sequence[Tensor]) -> T
     n = sum(product(v.shape) for v in x)
     rows = ops.iota(size=n, dtype=INDEX.dtype)
     unit = ops.equal(ops.reshape(rows, shape=(n, 1)), ops.reshape(rows, shape=(1, n)))
-    directions = _parted(ops.cast(unit, dtype=np.result_type(*(v.np_dtype for v in x))), x)
+    directions = _parted(ops.cast(unit, dtype=joint_dtype(*(v.np_dtype for v in x))), x)
     flags = (False,) * (k + m) + (True,) * k
     outputs, lanes = batch_replay(pushed, (*x, *held, *directions), flags, n)
     columns = iter(zip(outputs[k:], lanes[k:], strict=True))

@@ -12,7 +12,7 @@ from ...core.dim import maximum as larger_size
 from ...core.errors import DtypeError
 from ...core.op import Attrs, defop, numeric, ops, ordered, sample
 from ...core.op import real as floats
-from ...core.spec import TensorSpec, as_dtype, broadcast_shapes, dtype_name
+from ...core.spec import DIFFERENTIABLE, TensorSpec, as_dtype, broadcast_shapes, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.promotion import promote
@@ -72,7 +72,7 @@ def as_floats(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs
 
 def quotient_dtype(dtype: np.dtype) -> np.dtype:
     """The dtype of quotients: of integers of 8 and 16 bits float32, which holds them, of wider ones float64."""
-    if dtype.kind in "fc":
+    if dtype.kind in DIFFERENTIABLE:
         return dtype
     return np.dtype("float32" if dtype.kind in "iu" and dtype.itemsize <= 2 else "float64")
 
@@ -117,7 +117,7 @@ def elementary(scalar: str, low: float = -2.0, high: float = 2.0, complex: bool 
 
 def canonical_cast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     dtype = as_dtype(inputs[1] if len(inputs) == 2 else attrs["dtype"])
-    if dtype.kind not in "biufc":  # which NumPy's kernel would make
+    if dtype.kind not in "biufcV":  # which NumPy's kernel would make
         raise DtypeError(f"a cast makes numbers and bools, not {dtype_name(dtype)}: see strings.as_string")
     return inputs[:1], {"dtype": dtype}
 
@@ -125,6 +125,8 @@ def canonical_cast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], 
 def _cast_kernel(x: np.ndarray, *, dtype: np.dtype) -> np.ndarray:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
+    if (dtype.kind == "V" or x.dtype.kind == "V") and x.dtype != np.float32:  # by way of float32
+        x = x.astype(np.float32)
     if x.dtype.kind == "f" and dtype == np.uint32:  # NumPy's vectors and scalars differ
         x = x.astype(np.int64)
     return x.astype(dtype)
@@ -159,7 +161,7 @@ def cast(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
 
 def cast_back(g: Any, dtype: np.dtype) -> Any:
     """The cotangent of a cast: none through integers."""
-    return cast(g, dtype=dtype) if g.np_dtype.kind in "fc" else None
+    return cast(g, dtype=dtype) if g.np_dtype.kind in DIFFERENTIABLE else None
 
 
 @defop(

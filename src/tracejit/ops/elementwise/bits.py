@@ -14,7 +14,7 @@ from ...core.op import Attrs, defop, ops, sample
 from ...core.spec import TensorSpec, as_dtype, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ..lowering import Callback, Scalar
+from ..lowering import Callback, Compose, Scalar
 from .arithmetic import ELEMENTWISE, broadcast, matched
 
 
@@ -136,7 +136,7 @@ def bitwise_count(x: TensorSpec) -> TensorSpec:
 
 def _canonical_bitcast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     dtype = as_dtype(inputs[1] if len(inputs) == 2 else attrs["type"])
-    if dtype.kind not in "iufc":
+    if dtype.kind not in "iufcV":
         raise DtypeError(f"the bits of numbers are those of other numbers, not of {dtype_name(dtype)}")
     return (as_tensor(inputs[0]),), {"type": dtype.name}
 
@@ -148,7 +148,7 @@ def _batch_bitcast(batch: Batch, input: Tensor, *, type: str) -> Any:
 def _bitcast_kernel(input: np.ndarray, *, type: str) -> np.ndarray:
     wide, narrow = input.dtype.itemsize, as_dtype(type).itemsize
     rows = np.ascontiguousarray(input).reshape(input.shape if wide < narrow else (*input.shape, 1))
-    bits = rows.view(type)
+    bits = rows.view(as_dtype(type))
     return np.array(bits if wide > narrow else bits[..., 0])
 
 
@@ -177,7 +177,7 @@ def bitcast(input: TensorSpec, *, type: str) -> TensorSpec:
     >>> print(tf.bitcast([1.0, -2.0], tf.int32), tf.bitcast([1, 2], tf.int8).shape)
     tf.Tensor([ 1065353216 -1073741824], shape=(2,), dtype=int32) (2, 4)
     """
-    if input.dtype.kind not in "iufc":
+    if input.dtype.kind not in "iufcV":
         raise DtypeError(f"takes numbers, got {input}")
     dtype = as_dtype(type)
     wide, narrow = input.dtype.itemsize, dtype.itemsize
@@ -188,3 +188,63 @@ def bitcast(input: TensorSpec, *, type: str) -> TensorSpec:
         )
         return TensorSpec(input.shape[:-1], dtype)
     return TensorSpec(input.shape if wide == narrow else (*input.shape, wide // narrow), dtype)
+
+
+@defop(
+    vjp=(None,),
+    kernel=lambda x, *, dtype: x.view(dtype),
+    lower=Scalar("bitcast"),
+    traits=(*ELEMENTWISE, "internal"),
+    samples=(sample((2, 3), dtype=np.dtype(np.float32), dtypes=("int32",)),),
+)
+def same_bits(x: TensorSpec, *, dtype: np.dtype) -> TensorSpec:
+    """The bits of numbers taken for numbers of another dtype of the same size."""
+    require(x.dtype.itemsize == dtype.itemsize, f"the elements of {x} and {dtype} differ in size")
+    return x.with_dtype(dtype)
+
+
+# ---- bfloat16, the upper half of a float32, in graphs that are compiled ----------------------------------------
+
+_WORD, _HALF = np.dtype(np.uint32), np.dtype(np.uint16)
+
+
+def _upper_half(x: np.ndarray) -> np.ndarray:
+    word = x.view(_WORD)
+    rounded = (word + (np.uint32(0x7FFF) + ((word >> np.uint32(16)) & np.uint32(1)))) >> np.uint32(16)
+    nan = np.where(np.signbit(x), np.uint32(0xFFC0), np.uint32(0x7FC0))
+    return np.where(np.isnan(x), nan, rounded).astype(_HALF)
+
+
+def _upper_half_by_ops(x: Tensor) -> Tensor:
+    word = ops.same_bits(x, dtype=_WORD)
+    above = ops.right_shift(word, 16)
+    rounded = ops.right_shift(ops.add(word, ops.add(ops.bitwise_and(above, 1), 0x7FFF)), 16)
+    nan = ops.bitwise_or(ops.bitwise_and(above, 0x8000), 0x7FC0)
+    return ops.cast(ops.where(ops.is_nan(x), nan, rounded), dtype=_HALF)
+
+
+@defop(
+    vjp=(None,),
+    kernel=_upper_half,
+    lower=Compose(_upper_half_by_ops),
+    traits=(*ELEMENTWISE, "internal"),
+    samples=(sample((2, 3), dtypes=("float32",)),),
+)
+def bfloat16_bits(x: TensorSpec) -> TensorSpec:
+    """The bits of the bfloat16 nearest to a float32, of two as near the even one; of NaN those of a quiet one."""
+    require(x.dtype == np.float32, f"takes float32, got {x}")
+    return x.with_dtype(_HALF)
+
+
+@defop(
+    vjp=(None,),
+    kernel=lambda x: (x.astype(_WORD) << np.uint32(16)).view(np.float32),
+    lower=Compose(
+        lambda x: ops.same_bits(ops.left_shift(ops.cast(x, dtype=_WORD), 16), dtype=np.dtype(np.float32))
+    ),
+    traits=(*ELEMENTWISE, "internal"),
+    samples=(sample((2, 3), low=0, high=200, dtypes=("uint16",)),),
+)
+def of_bfloat16_bits(x: TensorSpec) -> TensorSpec:
+    """The float32 that a bfloat16 of these bits is: the lower 16 of integers."""
+    return integers(x).with_dtype(np.dtype(np.float32))

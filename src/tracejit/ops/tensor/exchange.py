@@ -83,6 +83,8 @@ def _plain(self: Any) -> np.ndarray:
     array = value_of(self)
     if array.dtype.hasobject:
         raise AttributeError("strings have no array interface")
+    if array.dtype.kind == "V":  # nor a letter in one: NumPy asks for `__array__` then
+        raise AttributeError("bfloat16 has no array interface")
     return array
 
 

@@ -15,6 +15,7 @@ _USED = frozenset(
 _WIDTH = 90
 _TYPES = {
     "float64": "real(c_double)", "float32": "real(c_float)", "float16": "integer(c_int16_t)",
+    "bfloat16": "integer(c_int16_t)",
     "bool": "integer(c_int8_t)",
     "complex128": "complex(c_double_complex)", "complex64": "complex(c_float_complex)",
     **{f"{u}int{n}": f"integer(c_int{n}_t)" for u in ("", "u") for n in (8, 16, 32, 64)},
@@ -214,12 +215,13 @@ def _wrong_shapes(s: Sides) -> str:
 
 def _notes(s: Sides) -> str:
     bools = [p.name for p in s.arrays if p.dtype.kind == "b"]
-    halves = [p.name for p in s.arrays if p.dtype.name == "float16"]
+    halves, short = ([p.name for p in s.arrays if p.dtype.name == n] for n in ("float16", "bfloat16"))
     unsigned = [p.name for p in s.arrays if p.dtype.kind == "u"]
     found = ""
     for names, meaning in (
         (bools, "bytes, 0 or 1"),
         (halves, "the bits of half-precision numbers"),
+        (short, "the bits of bfloat16 numbers"),
         (unsigned, "unsigned numbers, by their bits"),
     ):
         found += f"\n! {', '.join(names)}: {meaning}." if names else ""

@@ -93,5 +93,10 @@ def _notes(interface: Interface, signature: Signature) -> list[str]:
     for kind, meaning in (("c", "pairs of a real and an imaginary part"), ("b", "bytes, 0 or 1")):
         of_kind = [n for n, (dtype, _) in zip(names, specs, strict=True) if dtype.kind == kind]
         found += [f"{', '.join(of_kind)}: {meaning}."] if of_kind else []
-    halves = [n for n, (dtype, _) in zip(names, specs, strict=True) if dtype.name == "float16"]
-    return found + ([f"{', '.join(halves)}: the bits of half-precision numbers."] if halves else [])
+    for dtype_name, meaning in (
+        ("float16", "half-precision numbers"),
+        ("bfloat16", "bfloat16 numbers, the upper halves of those of floats"),
+    ):
+        halves = [n for n, (dtype, _) in zip(names, specs, strict=True) if dtype.name == dtype_name]
+        found += [f"{', '.join(halves)}: the bits of {meaning}."] if halves else []
+    return found

@@ -17,7 +17,7 @@ from tracejit.core.dim import RELATIONS, Dim, Size
 from tracejit.runtime.signature import Signature
 
 _TYPES = {
-    "float64": "double", "float32": "float", "float16": "uint16_t", "bool": "uint8_t",
+    "float64": "double", "float32": "float", "float16": "uint16_t", "bfloat16": "uint16_t", "bool": "uint8_t",
     "complex128": "double", "complex64": "float",
     **{f"{u}int{n}": f"{u}int{n}_t" for u in ("", "u") for n in (8, 16, 32, 64)},
 }  # fmt: skip

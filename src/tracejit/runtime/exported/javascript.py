@@ -12,7 +12,8 @@ from tracejit.runtime.exported.interface import Interface, array_text, signature
 from tracejit.runtime.signature import ArraySpec, Signature
 
 _TYPES = {
-    "float64": "Float64Array", "float32": "Float32Array", "float16": "Uint16Array", "bool": "Uint8Array",
+    "float64": "Float64Array", "float32": "Float32Array", "float16": "Uint16Array",
+    "bfloat16": "Uint16Array", "bool": "Uint8Array",
     "complex128": "Float64Array", "complex64": "Float32Array", "int64": "BigInt64Array",
     "uint64": "BigUint64Array",
     **{f"{u}int{n}": f"{u.upper()}{'i' if u else 'I'}nt{n}Array" for u in ("", "u") for n in (8, 16, 32)},
@@ -64,7 +65,8 @@ const work = (s) => {work};
 _NOTES = {
     "c": "Complex numbers are pairs: the last axis has their real and imaginary parts.",
     "b": "Bools are bytes, 0 or 1.",
-    "half": "Half-precision numbers are their bits.",
+    "float16": "Half-precision numbers are their bits.",
+    "bfloat16": "bfloat16 numbers are their bits, the upper halves of those of float32.",
 }
 _HELPERS = {
     "floordiv(": "const floordiv = (a, b) => Math.floor(a / b);\n",
@@ -343,5 +345,5 @@ def _factor(size: Size) -> str:
 def _notes(signature: Signature) -> list[str]:
     """What the kinds of arrays do not say."""
     dtypes = [dtype for dtype, _ in (*signature.inputs, *signature.outputs)]
-    kinds = {dtype.kind for dtype in dtypes} | {"half" for dtype in dtypes if dtype.name == "float16"}
+    kinds = {dtype.kind for dtype in dtypes} | {dtype.name for dtype in dtypes}
     return [text for kind, text in _NOTES.items() if kind in kinds]

@@ -14,7 +14,7 @@ _WORDS = frozenset(
     "unsafe_string work".split()
 )
 _TYPES = {
-    "float64": "Float64", "float32": "Float32", "float16": "Float16", "bool": "Bool",
+    "float64": "Float64", "float32": "Float32", "float16": "Float16", "bfloat16": "UInt16", "bool": "Bool",
     "complex128": "ComplexF64", "complex64": "ComplexF32",
     **{f"{u}int{n}": f"{'U' if u else ''}Int{n}" for u in ("", "u") for n in (8, 16, 32, 64)},
 }  # fmt: skip

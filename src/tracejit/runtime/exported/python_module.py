@@ -11,7 +11,7 @@ from tracejit.runtime.signature import ArraySpec, Signature
 _TEMPLATE = '''\
 """{outline}
 
-Calls {library}, which stands beside this file. Needs NumPy.
+Calls {library}, which stands beside this file. Needs NumPy{needs}.
 """
 
 import ctypes as _ctypes
@@ -19,7 +19,7 @@ import operator as _operator
 import os as _os
 
 import numpy as _np
-
+{imports}
 _library = _ctypes.CDLL(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "{library}"))
 _call = _library.{name}
 _call.argtypes = [_ctypes.c_void_p] * {pointers} + [_ctypes.c_int64] * {sizes}{work_type}
@@ -81,10 +81,13 @@ def python_module(interface: Interface, signature: Signature, library: str) -> s
     """
     atoms: dict[str, Size] = {name: Dim.of(f"size_{name}") for name, _, _ in signature.atoms}
     worked = interface.work != 0
+    narrow = any(dtype.name == "bfloat16" for dtype, _ in (*signature.inputs, *signature.outputs))
     return _TEMPLATE.format(
         name=interface.name,
         outline=signature_text(interface, signature),
         library=library,
+        needs=" and ml_dtypes" if narrow else "",
+        imports="import ml_dtypes as _ml_dtypes  # adds bfloat16 to NumPy\n" if narrow else "",
         pointers=len(interface.inputs) + len(interface.outputs),
         sizes=len(atoms),
         work_type=" + [_ctypes.c_char_p]" if worked else "",

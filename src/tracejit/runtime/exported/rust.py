@@ -13,7 +13,7 @@ _WORDS = frozenset(
     "try type typeof unsafe unsized use virtual where while yield Err None Ok Some elements results status work".split()
 )
 _TYPES = {
-    "float64": "f64", "float32": "f32", "float16": "u16", "bool": "bool",
+    "float64": "f64", "float32": "f32", "float16": "u16", "bfloat16": "u16", "bool": "bool",
     "complex128": "[f64; 2]", "complex64": "[f32; 2]",
     **{f"{u}int{n}": f"{u or 'i'}{n}" for u in ("", "u") for n in (8, 16, 32, 64)},
 }  # fmt: skip
@@ -279,4 +279,6 @@ def _notes(s: Sides) -> str:
     kinds = {p.dtype.kind for p in s.arrays}
     found = ", complex numbers pairs" if "c" in kinds else ""
     halves = any(p.dtype.name == "float16" for p in s.arrays)
-    return found + (", half-precision numbers their bits" if halves else "")
+    short = any(p.dtype.name == "bfloat16" for p in s.arrays)
+    found += ", half-precision numbers their bits" if halves else ""
+    return found + (", bfloat16 numbers their bits" if short else "")

@@ -20,7 +20,8 @@ import numpy as np
 
 import tracejit as tf
 
-#: dtype by its name in the format; the last one is an addition of ours.
+_BFLOAT16 = "BF16"
+#: dtype by its name in the format, of which bfloat16 is another one; the last one is an addition of ours.
 _DTYPES = {
     "BOOL": "?",
     **{f"{kind}{8 * n}": f"<{kind.lower()}{n}" for kind in "IU" for n in (1, 2, 4, 8)},
@@ -66,6 +67,8 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, s
 
 
 def _bytes(array: np.ndarray) -> bytes:
+    if array.dtype.kind == "V":
+        array = array.view(np.uint16)
     return array.astype(array.dtype.newbyteorder("<"), order="C", copy=False).tobytes()
 
 
@@ -76,7 +79,7 @@ def _header(
     end = 0
     for name, array in arrays.items():
         start, end = end, end + len(chunks[name])
-        kind = _NAMES[array.dtype.newbyteorder("<")]
+        kind = _BFLOAT16 if array.dtype.kind == "V" else _NAMES[array.dtype.newbyteorder("<")]
         header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
     return header
 
@@ -135,7 +138,8 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 def _array(entry: Mapping[str, Any], data: memoryview) -> np.ndarray:
     (start, end), shape = entry["data_offsets"], entry["shape"]
-    dtype = np.dtype(_DTYPES[entry["dtype"]])
+    kind = entry["dtype"]
+    dtype = np.dtype("<u2" if kind == _BFLOAT16 else _DTYPES[kind])
     if not all(type(n) is int and n >= 0 for n in (start, end, *shape)) or end > len(data):
         raise ValueError
     if end - start != math.prod(shape) * dtype.itemsize:
@@ -143,7 +147,8 @@ def _array(entry: Mapping[str, Any], data: memoryview) -> np.ndarray:
     flat = np.frombuffer(data[start:end], dtype)
     if dtype.kind == "b" and flat.view(np.uint8).max(initial=0) > 1:  # a bool is one of two bytes
         raise ValueError
-    return flat.reshape(shape).astype(dtype.newbyteorder("="))
+    array = flat.reshape(shape).astype(dtype.newbyteorder("="))
+    return array.view(tf.as_dtype("bfloat16").dtype) if kind == _BFLOAT16 else array
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from ....core.op import ops
 from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import as_tensor
+from ....core.tracing.promotion import joint_dtype
 from ....core.tracing.transaction import Unwinding
 from ....ops.tensor import operators
 from ...structure import Structure
@@ -247,7 +248,7 @@ def _taken(weak: Kind, strong: Kind) -> np.dtype:
     example = KINDS[weak.spec.dtype.kind](0)
     if strong.spec.dtype.kind in "biu" and isinstance(example, (float, complex)):
         return as_tensor(example).np_dtype
-    return np.result_type(strong.spec.dtype, example) if example is not False else strong.spec.dtype
+    return joint_dtype(strong.spec.dtype, example) if example is not False else strong.spec.dtype
 
 
 def same_object(a: Any, b: Any) -> bool:

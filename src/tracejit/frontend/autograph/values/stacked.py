@@ -82,7 +82,7 @@ class Stacked(BuiltList):
             rows = [items]
         else:
             dtype, items = self.parts[0].np_dtype, numbers(items)
-            fits = {int: "iufc", float: "fc"}  # Python numbers take the dtype of the others
+            fits = {int: "iufcV", float: "fcV"}  # Python numbers take the dtype of the others
             items = [as_tensor(x, dtype) if dtype.kind in fits.get(x.__class__, "") else x for x in items]
             rows = [stack(items)] if items else []
         model = self.parts[0].spec
