@@ -9,6 +9,7 @@ from .core.lazy import Namespace
 from .layers.inputs import InputLayer as Input
 from .layers.model import Model
 from .layers.sequential import Sequential
+from .models import policies
 from .models.configuration import deserialize_keras_object, serialize_keras_object
 from .models.keras_backend import backend
 from .models.registration import (
@@ -27,6 +28,7 @@ __all__ = [
     "layers",
     "losses",
     "metrics",
+    "mixed_precision",
     "models",
     "optimizers",
     "regularizers",
@@ -64,6 +66,16 @@ preprocessing: Namespace = Namespace(
     "tracejit.keras.preprocessing",
     sequence=Namespace("tracejit.keras.preprocessing.sequence", pad_sequences=pad_sequences),
 )
+mixed_precision: Namespace = Namespace(
+    "tracejit.keras.mixed_precision",
+    DTypePolicy=policies.DTypePolicy,
+    LossScaleOptimizer=optimizers.LossScaleOptimizer,
+    Policy=policies.DTypePolicy,
+    dtype_policy=policies.global_policy,
+    global_policy=policies.global_policy,
+    set_dtype_policy=policies.set_global_policy,
+    set_global_policy=policies.set_global_policy,
+)
 saving: Namespace = Namespace(
     "tracejit.keras.saving", load_model=models.load_model, save_model=models.save_model, **_stored
 )
@@ -86,3 +98,4 @@ sys.modules.update(
     }
 )
 sys.modules[f"{__name__}.backend"] = backend  # type: ignore[assignment]
+sys.modules[f"{__name__}.mixed_precision"] = mixed_precision  # type: ignore[assignment]

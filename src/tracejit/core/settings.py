@@ -58,6 +58,8 @@ class Settings:
         so that gdb, perf and valgrind show them.
     internal_frames : bool
         Show frames of the package in tracebacks, more than the one line that you called.
+    weights_dtype : str
+        Name of the dtype in which layers of a mixed policy have their weights read; each sets it while it is called.
     num_threads : int
         How many threads compiled code uses at the most, in the whole process; 0 is one for each processor that the
         process may run on. Results do not depend on it.
@@ -75,6 +77,7 @@ class Settings:
     debug: int = 0
     debug_info: bool = False
     internal_frames: bool = False
+    weights_dtype: str = ""
     num_threads: int = 0
 
     @property
@@ -83,7 +86,11 @@ class Settings:
         return self.contract, self.fastmath, self.debug_info
 
 
-_CHOICES = {"dtype_promotion": ("numpy", "strict"), "default_dtype": ("float32", "float64")}
+_CHOICES = {
+    "dtype_promotion": ("numpy", "strict"),
+    "default_dtype": ("float32", "float64"),
+    "weights_dtype": ("", "float16", "bfloat16"),
+}
 _NAMES = {f.name: type(f.default) for f in fields(Settings)}
 
 

@@ -335,6 +335,8 @@ class Embedding(Layer):
         shape = (self.input_dim, self.output_dim)
         self.embeddings = self.add_weight("embeddings", shape, self.embeddings_initializer)
 
+    _in_that_of_weights = True  # rows of the table are cast, not all of it
+
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Which of the numbers `inputs` are not 0, with ``mask_zero``; `mask` is not looked at."""
         return tf.not_equal(inputs, 0) if self.mask_zero else None

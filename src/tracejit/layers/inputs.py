@@ -80,7 +80,7 @@ class Rescaling(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The inputs, rescaled; integers become floats."""
-        x = tf.cast(inputs, dtype=self.dtype) if inputs.dtype.kind in "iub" else inputs
+        x = tf.cast(inputs, dtype=self.compute_dtype) if inputs.dtype.kind in "iub" else inputs
         return x * self.scale + self.offset
 
 

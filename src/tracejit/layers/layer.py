@@ -23,6 +23,7 @@ from .. import initializers, regularizers
 from ..errors import at_user_line
 from ..models.configuration import Configurable, check_size
 from ..models.functional import among, record
+from ..models.policies import DTypePolicy, Weight, in_dtype, policy_of
 from ..nn import activations
 
 
@@ -89,8 +90,10 @@ class Layer(Configurable, tf.Module):
         False freezes the weights: they are not among :attr:`trainable_variables`.
     name : str, optional
         By default the class's name in snake case, with a number from the second one on.
-    dtype : dtype-like, optional
-        Of the weights; by default that of Python floats. Inputs are not cast: wider ones make wider results.
+    dtype : dtype-like or policy, optional
+        Of the weights and of what is computed, or a policy, or its name, which says both, see
+        :func:`tracejit.keras.mixed_precision.set_global_policy`, which gives the default. Inputs of floats are cast
+        where they or the layer's are of two bytes; else wider ones make wider results.
     input_shape : tuple, optional
         The shape of one example, to make the weights at once.
 
@@ -120,6 +123,10 @@ class Layer(Configurable, tf.Module):
         | {"_first_call"}
     )
     _changeable = True
+    #: Are the arguments of calls cast to the dtype that it computes in?
+    _casts_inputs = True
+    #: Does it compute in the dtype of its weights, whatever its results are?
+    _in_that_of_weights = False
 
     def __init__(
         self,
@@ -130,10 +137,21 @@ class Layer(Configurable, tf.Module):
     ):
         super().__init__(name or _numbered(_name_of(type(self))))
         self.trainable = trainable
-        self.dtype: tf.DType = tf.as_dtype(dtype or float)
+        self.dtype_policy: DTypePolicy = policy_of(dtype)
+        self.dtype: tf.DType = self.dtype_policy.variables
         self.built: bool = False
         self.supports_masking: bool = False
         self.input_shape: tuple[int | None, ...] | None = None if input_shape is None else tuple(input_shape)
+
+    @property
+    def compute_dtype(self) -> str:
+        """The name of the dtype it computes in."""
+        return self.dtype_policy.compute_dtype
+
+    @property
+    def variable_dtype(self) -> str:
+        """The name of the dtype of its weights."""
+        return self.dtype_policy.variable_dtype
 
     # ---- for subclasses ---------------------------------------------------------------------------------
 
@@ -189,9 +207,12 @@ class Layer(Configurable, tf.Module):
         made = self.__dict__.setdefault("_made", [])
         first, dtype = initializers.get(initializer), tf.as_dtype(dtype or self.dtype)
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
-        variable = tf.Variable(
-            lambda: first(tf.as_shape(shape), dtype=dtype), trainable, dtype=dtype, name=whole
+        kind = (
+            Weight
+            if self.compute_dtype != self.variable_dtype and not self._in_that_of_weights
+            else tf.Variable
         )
+        variable = kind(lambda: first(tf.as_shape(shape), dtype=dtype), trainable, dtype=dtype, name=whole)
         made.append(variable)
         if regularizer is not None:
             self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))
@@ -235,24 +256,38 @@ class Layer(Configurable, tf.Module):
             training = outer.training
         if _takes("training", type(self).call) and (training is not None or _wants_training(type(self).call)):
             kwargs["training"] = bool(training) if training is None else training
-        mask = mask_of(inputs)
+        policy, mask = self.dtype_policy, mask_of(inputs)
+        dtype = policy.variables if self._in_that_of_weights else policy.compute
+        fits = inputs.__class__ is tf.Tensor and inputs.np_dtype is dtype.dtype
+        if (not fits or args or kwargs) and self._casts_inputs:
+            inputs, args, kwargs = _cast((inputs, args, kwargs), dtype)
+            if mask is not None:
+                give_mask(inputs, mask)
         if mask is not None and _takes("mask", type(self).call):
             kwargs.setdefault("mask", mask)
         call = outer if outer is not None and outer.training is training else _Call(training, outer)
         object.__setattr__(self, "_last_call", call.outermost)
         token = _outer.set(call)
         try:
-            result = (
-                tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
-            )(inputs, *args, **kwargs)
+            if dtype is policy.variables:
+                result = self._called(inputs, args, kwargs)
+            else:
+                with tf.settings(weights_dtype=dtype.name):  # in which weights are read
+                    result = self._called(inputs, args, kwargs)
         finally:
             _outer.reset(token)
+        if dtype is not policy.compute:
+            result = in_dtype(result, policy.compute)
         if "_result_shape" not in self.__dict__:
             object.__setattr__(self, "_result_shape", getattr(result, "shape", None))
         if mask is not None or type(self).compute_mask is not Layer.compute_mask:
             if (passed_on := self.compute_mask(inputs, mask)) is not None:
                 give_mask(result[0] if isinstance(result, tuple) else result, passed_on)
         return result
+
+    def _called(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
+        return call(inputs, *args, **kwargs)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Which steps of the result for `inputs` count, where `mask` says it of these; None where all do."""
@@ -348,17 +383,23 @@ class Layer(Configurable, tf.Module):
         (3, 'relu', 3)
         """
         config = super().get_config()
+        if "dtype" in config:
+            config["dtype"] = self.dtype_policy.name
         return {name: _plain_name(value) if "activation" in name else value for name, value in config.items()}
 
     def state_besides(self, config: dict[str, Any]) -> dict[str, Any]:
         """What the arguments in `config` do not say: ``name`` and ``trainable`` of a layer that takes neither."""
         state = {"name": self.name, "trainable": self.trainable}
+        if self.compute_dtype != self.variable_dtype and "dtype" not in config:
+            state["dtype_policy"] = self.dtype_policy.name
         return {key: value for key, value in state.items() if key not in config}
 
     def take_state(self, state: Any) -> None:
         """Be called and frozen as the `state` from :meth:`state_besides` says."""
         self._name = state.get("name", self.name)
         self.trainable = state.get("trainable", self.trainable)
+        if "dtype_policy" in state:
+            self.dtype_policy = policy_of(state["dtype_policy"])
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.__dict__.get('_name', '?')!r}>"
@@ -424,6 +465,11 @@ def _wants_training(call: Callable[..., Any]) -> bool:
     """Has the argument ``training`` of the `call` of a class no default?"""
     parameter = inspect.signature(call).parameters.get("training")
     return parameter is not None and parameter.default is parameter.empty
+
+
+def _cast(nest: Any, dtype: tf.DType) -> Any:
+    """Arguments of a call in the dtype that it computes in."""
+    return tf.nest.map_structure(lambda x: in_dtype(x, dtype), nest, none_is_leaf=False)
 
 
 def is_training(training: Any) -> bool:

@@ -60,6 +60,10 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     )
     _network: Network | None = None
 
+    @property
+    def _casts_inputs(self) -> bool:  # type: ignore[override]
+        return self._network is None  # else each layer does
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """Remember the arguments of a class of the program's own."""
         made = super().__new__(cls, *args, **kwargs)

@@ -15,6 +15,8 @@ from .layer import Layer, is_training
 class _Normalization(Layer):
     """What both kinds share: scale and offset along some axes."""
 
+    _in_that_of_weights = True
+
     def __init__(
         self,
         axis: Any,

@@ -66,7 +66,7 @@ class _Cell(Layer):
 
     def get_initial_state(self, batch_size: Any, dtype: Any = None) -> list[tf.Tensor]:
         """States of zeros."""
-        return [tf.zeros((batch_size, self.units), dtype or self.dtype) for _ in range(self.states)]
+        return [tf.zeros((batch_size, self.units), dtype or self.compute_dtype) for _ in range(self.states)]
 
     def _thinned(self, inputs: Any, training: Any) -> Any:
         """The inputs, while training with a part of them set to 0 at random."""

@@ -35,6 +35,8 @@ class Sequential(Model):
     ((5, 1), 4)
     """
 
+    _casts_inputs = False  # each layer does
+
     def __init__(self, layers: Iterable[Any] | None = None, name: str | None = None, **options: Any):
         super().__init__(name=name, **options)
         self.layers = []

@@ -28,6 +28,7 @@ from ..models import feeding
 from ..models.feeding import unpack
 from ..models.several_outputs import OutputLosses, Outputs, is_nest, metrics_of, names_in
 from ..optimizers.find_optimizer import get as optimizer_of
+from ..optimizers.loss_scale import LossScaleOptimizer
 from .layer import OfSteps
 
 
@@ -35,6 +36,7 @@ class Trainer:
     """The methods of a network that train it; part of :class:`Model`."""
 
     optimizer: Any = None
+    dtype_policy: Any
     loss: Any = None
     history: History
     stop_training: bool = False
@@ -75,12 +77,16 @@ class Trainer:
             Examples count by their weights.
         run_eagerly : bool
             Do not compile the steps.
-        steps_per_execution, jit_compile, auto_scale_loss
+        auto_scale_loss : bool
+            Scale the loss where the network's policy is ``"mixed_float16"``, see `optimizers.LossScaleOptimizer`.
+        steps_per_execution, jit_compile
             Accepted for programs written for other libraries, and ignored: they change no result.
         loss_weights : sequence or dict of float, optional
             What the loss of each output is multiplied by before they are added up.
         """
         self.optimizer, self.loss = optimizer_of(optimizer), self._loss_of(loss, loss_weights)
+        if auto_scale_loss and self.dtype_policy.name == "mixed_float16":
+            self.optimizer = LossScaleOptimizer.around(self.optimizer)
         self._named_metrics, self._compiled_metrics = (_several(metrics), _several(weighted_metrics)), None
         self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
         self._steps: dict[Any, Callable[[Any], Any]] = {}
@@ -151,8 +157,9 @@ class Trainer:
         with tape:
             y_pred = self(x, training=True)
             loss = self.compute_loss(x, y, y_pred, weight)
+            scaled = self.optimizer.scale_loss(loss)
         variables = self.trainable_variables
-        self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        self.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables, strict=True))
         return self._noted(x, y, y_pred, weight, loss)
 
     def test_step(self, data: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import tracejit as tf
 from ..errors import at_user_line
 from ..math.no_nan import divide_no_nan
 from ..models.configuration import Configurable
+from ..models.policies import is_short
 from .distances import mean, pair
 
 _MEANS = ("sum_over_batch_size", "mean", "auto")
@@ -40,7 +41,8 @@ class Loss(Configurable):
         the sum of the weights), or ``"none"`` for one each.
     name : str, optional
     dtype : dtype-like, optional
-        Accepted for programs written for other libraries; losses have the dtype of the predictions.
+        Accepted for programs written for other libraries; losses have the dtype of the predictions,
+        and of those of two bytes are float32.
 
     Examples
     --------
@@ -69,7 +71,10 @@ class Loss(Configurable):
 
         The mean divides by the number of examples, not by the sum of their weights.
         """
-        losses: Any = self.call(tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred))
+        y_pred = tf.convert_to_tensor(y_pred)
+        if is_short(y_pred.dtype):
+            y_pred = tf.cast(y_pred, "float32")
+        losses: Any = self.call(tf.convert_to_tensor(y_true), y_pred)
         weight: Any = None
         if sample_weight is not None:
             weight, losses = pair(sample_weight, losses)

@@ -22,6 +22,7 @@ import numpy as np
 import tracejit as tf
 
 from ..errors import at_user_line
+from .policies import DTypePolicy
 from .registration import custom_object_scope, get_registered_name, get_registered_object
 
 _LIBRARY = __name__.partition(".")[0]
@@ -181,6 +182,7 @@ def _plain(value: Any) -> bool:
         np.ndarray,
         np.dtype,
         tf.DType,
+        DTypePolicy,
         tf.Tensor,
         Configurable,
     )
@@ -244,7 +246,7 @@ def described(value: Any, what: str) -> Any:
         )
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: described(x, what) for key, x in value.items()}
-    if isinstance(value, (np.dtype, tf.DType)):
+    if isinstance(value, (np.dtype, tf.DType, DTypePolicy)):
         return value.name
     if isinstance(value, (np.ndarray, tf.Tensor, tf.Variable)):
         return _array(np.asarray(value if isinstance(value, np.ndarray) else value.array))

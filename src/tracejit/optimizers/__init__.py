@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .adam import Adam, AdamW
     from .adam_like import Adamax, Lion, Nadam
     from .find_optimizer import get
+    from .loss_scale import LossScaleOptimizer
     from .optimizer import Optimizer
     from .rmsprop import RMSprop
     from .sgd import SGD

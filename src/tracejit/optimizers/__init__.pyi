@@ -14,6 +14,7 @@ from tracejit.optimizers.adam_like import Adamax as Adamax
 from tracejit.optimizers.adam_like import Lion as Lion
 from tracejit.optimizers.adam_like import Nadam as Nadam
 from tracejit.optimizers.find_optimizer import get as get
+from tracejit.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from tracejit.optimizers.optimizer import Optimizer as Optimizer
 from tracejit.optimizers.rmsprop import RMSprop as RMSprop
 from tracejit.optimizers import schedules as schedules

@@ -234,9 +234,7 @@ class Optimizer(Configurable, tf.Module):
             For what is no Variable of floats.
         """
         pairs = [(g, v) for g, v in grads_and_vars]
-        variables = [_checked_variable(v) for _, v in pairs]
-        _check_distinct(variables)
-        self.build(variables)
+        self.prepare([v for _, v in pairs])
         present = [(_checked_gradient(g, v), v) for g, v in pairs if g is not None]
         _report_missing([v for g, v in pairs if g is None], bool(present))
         with tf.autodiff.stop_recording():
@@ -251,6 +249,15 @@ class Optimizer(Configurable, tf.Module):
             self.iterations.assign(step)
             if self.use_ema:
                 self._follow(step)
+
+    def prepare(self, variables: Sequence[Any]) -> None:
+        """Make the state of `variables`, which are about to be changed, where there is none; errors for others."""
+        _check_distinct([_checked_variable(v) for v in variables])
+        self.build(variables)
+
+    def scale_loss(self, loss: Any) -> Any:
+        """What to differentiate in place of `loss`: itself, but see :class:`LossScaleOptimizer`."""
+        return loss
 
     def apply(self, grads: Iterable[Any], trainable_variables: Iterable[tf.Variable] | None = None) -> None:
         """Make one step with `grads`, in the order of `trainable_variables`, by default of those it was built for."""

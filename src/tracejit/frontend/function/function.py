@@ -337,7 +337,7 @@ class Function(Inspected):
         """The trace that serves a call, made if there is none."""
         with self._lock:
             patterns = self._pattern(call)
-            key = (*call.arguments, tuple(patterns))
+            key = (*call.arguments, tuple(patterns), settings.current().weights_dtype)
             specializations = self._specializations.get(key)
             if specializations is None:
                 self._forget_the_dead()

@@ -286,7 +286,7 @@ class Specialization:
     def _applied(self, tensors: list[Tensor]) -> Any:
         variables = self.variables()
         taken = again(self.taken) if self.taken else ()
-        inputs = (*tensors, *taken, *self._captured, *(v.__tensor__() for v in variables))
+        inputs = (*tensors, *taken, *self._captured, *(v.as_kept() for v in variables))
         if tracer() is not None:  # written into the graph being traced: sizes have other names there
             outputs = replay(self.graph, inputs)
         else:

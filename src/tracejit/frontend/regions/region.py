@@ -101,7 +101,7 @@ def share_captures(*regions: Region) -> list[Tensor]:
         times: Counter[int] = Counter()  # that a tensor was captured
         for source, value in region.captures:
             if isinstance(source, Variable):
-                source = reads.setdefault(id(source), source.__tensor__())
+                source = reads.setdefault(id(source), source.as_kept())
             key = (source.serial, times[source.serial])
             times[source.serial] += 1
             shared.setdefault(key, source)

@@ -135,6 +135,9 @@ class Variable(ByPosition, TensorMethods):
             return read(held.now, held.entry)
         return self._recorded(mode, held.entry, held.entry)
 
+    #: The same, in the dtype that it is kept in: what regions and compiled functions take of it.
+    as_kept = __tensor__
+
     def _recorded(self, mode: Mode, value: Tensor, key: Tensor) -> Tensor:
         """The value as a tensor of its own: on tapes, what was read is not what stands for the Variable.
 

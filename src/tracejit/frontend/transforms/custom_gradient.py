@@ -316,7 +316,7 @@ class _Call:
             *(False for _ in traced.captured),
             *(own.get(id(h.owner), False) for h in traced.held),
         )
-        outer = (*self.tensors, *traced.captured, *(h.owner.__tensor__() for h in traced.held))
+        outer = (*self.tensors, *traced.captured, *(h.owner.as_kept() for h in traced.held))
         _in_order(self.rule, self.connected, count, self.variables, traced.held)
         form = CustomForm.make(outer, traced.graph, self.rule, len(self.specs), connected)
         if self.used:
@@ -339,7 +339,7 @@ class _Call:
             raise Untraceable(
                 f"the gradient rule of {self.name} assigns a Variable{at(_end_of(self.grad_fn))}"
             )
-        kept = [*rule.captured, *(h.owner.__tensor__() for h in rule.held)]
+        kept = [*rule.captured, *(h.owner.as_kept() for h in rule.held)]
         n = len(rule.graph.inputs) - len(kept)
         seeds, self.rule = rule.graph.inputs[:n], rule.graph
         self.rule.inputs = self.rule.inputs[n:]
@@ -360,7 +360,7 @@ class _Call:
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
         graph = self.value.graph()
-        held = [*self.value.captured, *(v.__tensor__() for v in self.value.owners)]
+        held = [*self.value.captured, *(v.as_kept() for v in self.value.owners)]
         return unflatten(self.structure, list(OwnValueForm.make(tensors, held, graph, self.level).apply()))
 
 

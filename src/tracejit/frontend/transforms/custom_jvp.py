@@ -161,7 +161,7 @@ class _Call:
 
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
-        held = [x.__tensor__() if isinstance(x, Variable) else x for x in self.captured]
+        held = [x.as_kept() if isinstance(x, Variable) else x for x in self.captured]
         return unflatten(
             self.returned, list(OwnValueForm.make(tensors, held, self.plain, self.level).apply())
         )

@@ -90,7 +90,7 @@ def _recomputed(compiled: Function, inputs: list[Any], structure: Structure) -> 
             f"{compiled.__name__} is run again by its gradient, so it cannot assign a Variable: return the new value "
             f"instead{at(user_location())}"
         )
-    outer = (*given.values(), *traced.captured, *(h.owner.__tensor__() for h in traced.held))
+    outer = (*given.values(), *traced.captured, *(h.owner.as_kept() for h in traced.held))
     return unflatten(returned[0], list(RecomputedForm.make(outer, traced.graph).apply()))
 
 

@@ -199,7 +199,7 @@ def _entry(held: VariableState, size: Size) -> tuple[Tensor, bool]:
     A generator that each example makes, with its seed, is the same in all.
     """
     split = None if held.local else getattr(held.owner, "split", None)
-    return (held.owner.__tensor__(), False) if split is None else (split(size), True)
+    return (held.owner.as_kept(), False) if split is None else (split(size), True)
 
 
 def _assign(traced: Traced, values: Sequence[Tensor], lanes: Sequence[bool]) -> None:
