@@ -33,7 +33,10 @@ ROUNDED = frozenset(
     "floordiv mod conj real imag complex".split()
 )
 #: Ops whose result is a sum of many terms.
-SUMS = frozenset({"reduce_sum", "cumsum", "matmul", "place", "scatter_add", "window_add", "slice_add"})
+SUMS = frozenset(
+    "reduce_sum cumsum matmul convolution convolution_filters convolution_inputs place scatter_add window_add "
+    "slice_add".split()
+)
 #: Ops that LAPACK does in another order than machine code.
 FACTORED = frozenset("solve triangular_solve det slogdet inverse cholesky cholesky_pullback".split())
 #: Ops of which the kernel does what else many ops do.

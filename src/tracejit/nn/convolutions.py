@@ -1,7 +1,7 @@
-"""Convolutions and pooling: what a window sees, laid side by side, then one matrix product, a maximum or a mean.
+"""Convolutions and pooling: an op for products of windows with filters; for maxima and means slices side by side.
 
-A window's elements are strided slices of the padded tensor, so derivatives of every order and compiled code are those
-of slices and products. Batches and channels may be of unknown size, the axes that windows move along may not.
+What windows see for pooling are strided slices of the padded tensor, so derivatives of every order and compiled code
+are those of slices. Batches and channels may be of unknown size, the axes that windows move along may not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays.cutting import pad
-from ..core.dim import product, same
+from ..core.dim import same
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -216,12 +216,8 @@ def _check_channels(x: Any, w: Any) -> None:
 def _convolved(x: Any, w: Any, strides: Any, dilations: Any, padding: Any) -> Tensor:
     axes = _axes(x, w.shape[:-2], strides, dilations, padding)
     _check_channels(x, w)
-    seen = _joined(lambda parts: ops.concat(*parts, axis=len(axes) + 1), x, axes, 0)
-    inner, outputs = product(w.shape[:-1]), w.shape[-1]
-    shape = (x.shape[0], *(a.count for a in axes))
-    rows = ops.reshape(seen, shape=(product(shape), inner))
-    convolved = ops.matmul(rows, ops.reshape(w, shape=(inner, outputs)))
-    return ops.reshape(convolved, shape=(*shape, outputs))
+    moves, spread = tuple(a.stride for a in axes), tuple(a.dilation for a in axes)
+    return ops.convolution(_padded(x, axes, 0), w, strides=moves, dilations=spread)
 
 
 def conv1d(

@@ -1,7 +1,6 @@
 """Transposed convolutions: the linear maps whose transposes convolutions are. They make images larger.
 
-Zeros between the places of the input, then a convolution with the filters turned round: gradients of every order and
-compiled code are those of these ops.
+They are the derivative of a convolution by its input, an op of its own.
 """
 
 from __future__ import annotations
@@ -9,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..arrays.cutting import pad
-from ..arrays.cutting import reverse as turned_round
 from ..core.dim import same
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
@@ -18,7 +15,7 @@ from ..core.tensor import Tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.shape import sizes_of
 from ..ops.elementwise.arithmetic import matched
-from .convolutions import _axis, _numbers, _outer_first, _with_channels_last, convolution
+from .convolutions import _axis, _numbers, _outer_first, _with_channels_last
 
 
 def conv_transpose(
@@ -98,37 +95,10 @@ def _transposed(
             f"a convolution of sizes {list(sizes)} gives sizes {[a.count for a in axes]}, not those of {x.spec}"
             f"{at(user_location())}"
         )
-    added = []
-    for number, axis in enumerate(axes, 1):
-        x = _with_zeros_between(x, number, axis.stride)
-        reach = (axis.window - 1) * axis.dilation
-        before = reach - axis.before
-        added.append((before, axis.size + reach - before - x.shape[number]))
-    x = pad(x, [[0, 0], *([max(n, 0) for n in pair] for pair in added), [0, 0]])
-    for number, (before, after) in enumerate(added, 1):
-        x = _without_ends(x, number, max(-before, 0), max(-after, 0))
-    turned: Any = turned_round(w, list(range(rank)))
-    turned = ops.transpose(turned, perm=(*range(rank), rank + 1, rank))
-    return convolution(x, turned, 1, "VALID", dilations=tuple(dilations))
-
-
-def _with_zeros_between(x: Any, number: int, stride: int) -> Any:
-    """As many zeros behind each place of an axis as make `stride` places."""
-    if stride == 1:
-        return x
-    shape = x.shape
-    spread = ops.reshape(x, shape=(*shape[: number + 1], 1, *shape[number + 1 :]))
-    none = [0, 0]
-    spread = pad(spread, [none] * (number + 1) + [[0, stride - 1]] + [none] * (len(shape) - number - 1))
-    return ops.reshape(spread, shape=(*shape[:number], shape[number] * stride, *shape[number + 1 :]))
-
-
-def _without_ends(x: Any, number: int, before: int, after: int) -> Any:
-    if not before and not after:
-        return x
-    parts = [(0, size, 1) for size in x.shape]
-    parts[number] = (before, x.shape[number] - before - after, 1)
-    return ops.slice(x, slices=tuple(parts))
+    whole = tuple(a.before + a.size + a.after for a in axes)
+    y = ops.convolution_inputs(x, w, sizes=whole, strides=tuple(strides), dilations=tuple(dilations))
+    inside = ((a.before, a.size, 1) for a in axes)
+    return ops.slice(y, slices=((0, y.shape[0], 1), *inside, (0, y.shape[-1], 1)))
 
 
 def conv1d_transpose(

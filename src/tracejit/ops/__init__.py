@@ -24,6 +24,7 @@ _LATER = {
     "elementwise.special": "lgamma polygamma erfinv ndtri bessel_i0e bessel_i1e",
     "fourier": "fft",
     "image": "adjust_contrastv2",
+    "linalg.convolutions": "convolution convolution_filters convolution_inputs",
     "linalg.decompositions": "svd eigh eig qr pinv expm",
     "linalg.factors": "det slogdet inverse cholesky_pullback cholesky",
     "linalg.lu": "cholesky_factor cholesky_backward substitute lu_factor lu_solve lu_inverse qr_factor",

@@ -13,6 +13,7 @@ from ...core.ir.graph import Graph
 from ..loopir.ir import Program
 from .builder import Builder, real_dtype
 from .control import lower_call, lower_cond, lower_custom, lower_loop
+from .convolutions import lower_convolution, lower_filters
 from .located import LocatedLowering
 from .nodes import Env, Lowering, Structures, lower_matmul
 from .views import View
@@ -23,6 +24,8 @@ STRUCTURES: Structures = {
     "cond": lower_cond,
     "call": lower_call,
     "custom": lower_custom,
+    "convolution": lower_convolution,
+    "convolution_filters": lower_filters,
 }
 
 

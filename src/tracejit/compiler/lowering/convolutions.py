@@ -1,0 +1,192 @@
+"""Convolutions as matrix products of what windows see, which is laid out for so many windows as a cache holds.
+
+For some images, or for some rows of one, windows are written side by side, and the product with the filters follows
+before they leave the cache. Small products, and those of dtypes that the kernel has not, are plain nests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...core.dim import Size, product
+from ...core.ir.graph import Node
+from ...core.spec import TensorSpec
+from ..loopir.ir import Call, While
+from ..loopir.operands import View as Operand
+from .builder import FLOAT16, FLOAT32, Builder
+from .liveness import Liveness
+from .nodes import SMALL_MATMUL, Lowering
+from .views import View
+
+ROOM = 1 << 19
+"""Bytes of windows that are laid out at a time, which a second cache holds beside the filters."""
+REUSED, DEEP = 2, 1024
+"""Where filters are large, windows take so many times their bytes, since each product reads all of them; and sums over
+windows are so long at least, since each reads and writes all of them."""
+
+
+def lower_convolution(
+    low: Lowering, node: Node, views: list[View], life: Liveness, position: int
+) -> Sequence[View]:
+    """The products of windows with filters: a row of the result for each."""
+    b, out = low.b, low.spec(node.outputs[0].spec)
+    x, w = (b.copied(v) if v.buffer is None or v.moving else v for v in views)
+    seen = _seen(x, out.shape[1:-1], w.shape[:-2], node.attrs)
+    inner, n = product(w.shape[:-1]), w.shape[-1]
+    if not _by_kernel(out, (product(out.shape[:-1]), inner, n)):
+        return [_sums(b, out, seen, w)]
+    filters = _matrix(b, w, inner, n)
+    result = b.empty(out)
+    with _blocks(b, (seen, result), inner, n) as (windows, rows):
+        laid = b.empty(TensorSpec(windows.shape, out.dtype), "temp")
+        b.copy(windows, laid)
+        _product(b, _matrix(b, laid, -1, inner), filters, _matrix(b, rows, -1, n))
+    return [result]
+
+
+def lower_filters(
+    low: Lowering, node: Node, views: list[View], life: Liveness, position: int
+) -> Sequence[View]:
+    """The sums over windows of what they see times cotangents: a row of the result for each place and channel."""
+    b, out = low.b, low.spec(node.outputs[0].spec)
+    x, g = (b.copied(v) if v.buffer is None or v.moving else v for v in views)
+    seen = _seen(x, g.shape[1:-1], out.shape[:-2], node.attrs)
+    inner, n = product(out.shape[:-1]), out.shape[-1]
+    if 0 not in g.shape and not _by_kernel(out, (product(g.shape[:-1]), inner, n)):
+        return [_sums_over_windows(b, out, seen, g)]
+    result = b.empty(out)
+    b.copy(View.literal(0, out.dtype).broadcast(out.shape), result)
+    if 0 in g.shape:
+        return [result]
+    g = g if g.is_contiguous else b.copied(g)
+    with _blocks(b, (seen, g), inner, n, DEEP) as (windows, rows):
+        laid = b.empty(TensorSpec(windows.shape, out.dtype), "temp")
+        b.copy(windows, laid)
+        turned = _matrix(b, laid, -1, inner).transposed((1, 0))
+        _product(b, turned, _matrix(b, rows, -1, n), _matrix(b, result, inner, n), accumulate=True)
+    return [result]
+
+
+def _by_kernel(out: TensorSpec, sizes: tuple[Size, ...]) -> bool:
+    work = product(sizes)
+    return out.dtype in (np.float32, np.float64) and not (isinstance(work, int) and work <= SMALL_MATMUL)
+
+
+def _seen(x: View, counts: Sequence[Size], window: Sequence[Size], attrs: Any) -> View:
+    """What windows see, ``(batch, *counts, *window, channels)``: the same elements many times, and no memory."""
+    first, *along, last = x.strides
+    moves = (step * s for step, s in zip(along, attrs["strides"], strict=True))
+    spread = (step * d for step, d in zip(along, attrs["dilations"], strict=True))
+    return replace(
+        x, shape=(x.shape[0], *counts, *window, x.shape[-1]), strides=(first, *moves, *spread, last)
+    )
+
+
+# ---- written out ----------------------------------------------------------------------------------------
+
+
+def _sums(b: Builder, out: TensorSpec, seen: View, w: View) -> View:
+    """A result's element by element: a sum over the places of a window and its channels."""
+    lead, places = len(out.shape) - 1, len(w.shape) - 1
+    left = seen.with_axis(lead, out.shape[-1])
+    right = w.transposed((places, *range(places)))
+    for size in reversed(out.shape[:-1]):
+        right = right.with_axis(0, size)
+    return _folded(b, out, left, right, tuple(range(lead + 1, lead + 1 + places)))
+
+
+def _sums_over_windows(b: Builder, out: TensorSpec, seen: View, g: View) -> View:
+    lead, places = len(g.shape) - 1, len(out.shape) - 1
+    order = (*range(lead, lead + places), *range(lead))
+    left = seen.transposed(order).with_axis(places, out.shape[-1])
+    right = g.transposed((lead, *range(lead)))
+    for size in reversed(out.shape[:-1]):
+        right = right.with_axis(0, size)
+    return _folded(b, out, left, right, tuple(range(places + 1, places + 1 + lead)))
+
+
+def _folded(b: Builder, out: TensorSpec, left: View, right: View, axes: tuple[int, ...]) -> View:
+    def product_at(ix: Sequence[Any]) -> Any:
+        x, y = b.load(left, ix), b.load(right, ix)
+        if out.dtype == FLOAT16:  # as for matrix products
+            x, y = (b.compute("cast", v, dtype=FLOAT32) for v in (x, y))
+        return b.compute("mul", x, y)
+
+    return b.fold(out, left.shape, axes, "add", 0, product_at)
+
+
+# ---- by the kernel --------------------------------------------------------------------------------------
+
+
+def _matrix(b: Builder, view: View, rows: Size, columns: Size) -> View:
+    """A view as a matrix; with -1 for the rows, all there are."""
+    if isinstance(rows, int) and rows < 0:
+        rows = product(view.shape[:-1]) * view.shape[-1] // columns
+    shape = (rows, columns)
+    made = view.reshaped(shape)
+    if made is None:
+        made = b.copied(view).reshaped(shape)
+    assert made is not None
+    return made
+
+
+def _product(b: Builder, left: View, right: View, result: View, accumulate: bool = False) -> None:
+    operands = tuple(Operand(v.memory, v.index((0, 0)), v.strides) for v in (left, right, result))
+    b.block.append(Call("matmul", operands, (*left.shape, right.shape[1]), accumulate=accumulate))
+
+
+@contextmanager
+def _blocks(
+    b: Builder, views: tuple[View, View], inner: Size, n: Size, fewest: int = 0
+) -> Iterator[list[View]]:
+    """Loops over blocks of windows, of the views the parts that belong to a block: some images, or rows of one."""
+    images, rows, *rest = views[0].shape[: len(views[1].shape) - 1]
+    size = views[0].dtype.itemsize
+    together = _fitting(images, rows, product((*rest, inner)) * size, inner * max(n * REUSED, fewest) * size)
+    steps = [(0, together[0])] if together[1] == rows else [(0, 1), (1, together[1])]
+    parts, block = list(views), b.block
+    loops: list[While] = []
+    for axis, many in steps:
+        count = parts[0].shape[axis] // many if many != 1 else parts[0].shape[axis]
+        if count == 1:
+            continue
+        index = b.fresh("n")
+        parts = [_part(v, axis, many, index) for v in parts]
+        loops.append(While(index, count, []))
+    for loop in loops:
+        b.block.append(loop)
+        b.block = loop.body
+    b.depth += len(loops)
+    try:
+        yield parts
+    finally:
+        b.depth -= len(loops)
+        b.block = block
+
+
+def _part(view: View, axis: int, many: Size, index: str) -> View:
+    """So many rows of an axis from `many` times `index` on."""
+    step = view.strides[axis] * many
+    shape = (*view.shape[:axis], many, *view.shape[axis + 1 :])
+    return replace(view, shape=shape, terms=(*view.terms, (index, step)))
+
+
+def _fitting(images: Any, rows: Any, bytes_: Any, filters: Any) -> tuple[Size, Size]:
+    """How many images, and of each how many rows, are laid out together, where a row of windows takes `bytes_`."""
+    if not all(isinstance(n, int) for n in (rows, bytes_, filters)):
+        return 1, rows
+    room = max(ROOM, filters)
+    if rows * bytes_ > room:
+        return 1, _divisor(rows, room // max(bytes_, 1))
+    most = room // max(rows * bytes_, 1)
+    return (_divisor(images, most) if isinstance(images, int) else 1), rows
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is no larger than `most`, and 1 at least."""
+    return next((d for d in range(min(most, number), 0, -1) if number % d == 0), 1)
