@@ -25,9 +25,8 @@ from .views import View
 
 ROOM = 1 << 19
 """Bytes of windows that are laid out at a time, which a second cache holds beside the filters."""
-REUSED, DEEP = 2, 1024
-"""Where filters are large, windows take so many times their bytes, since each product reads all of them; and sums over
-windows are so long at least, since each reads and writes all of them."""
+LEAST, DEEP = 256, 1024
+"""Windows of a product at least, as each reads all filters; and of a sum over windows, as each reads all sums."""
 
 
 def lower_convolution(
@@ -42,7 +41,7 @@ def lower_convolution(
         return [_sums(b, out, seen, w)]
     filters = _matrix(b, w, inner, n)
     result = b.empty(out)
-    with _blocks(b, (seen, result), inner, n) as (windows, rows):
+    with _blocks(b, (seen, result), inner, LEAST) as (windows, rows):
         laid = b.empty(TensorSpec(windows.shape, out.dtype), "temp")
         b.copy(windows, laid)
         _product(b, _matrix(b, laid, -1, inner), filters, _matrix(b, rows, -1, n))
@@ -64,7 +63,7 @@ def lower_filters(
     if 0 in g.shape:
         return [result]
     g = g if g.is_contiguous else b.copied(g)
-    with _blocks(b, (seen, g), inner, n, DEEP) as (windows, rows):
+    with _blocks(b, (seen, g), inner, DEEP) as (windows, rows):
         laid = b.empty(TensorSpec(windows.shape, out.dtype), "temp")
         b.copy(windows, laid)
         turned = _matrix(b, laid, -1, inner).transposed((1, 0))
@@ -141,13 +140,10 @@ def _product(b: Builder, left: View, right: View, result: View, accumulate: bool
 
 
 @contextmanager
-def _blocks(
-    b: Builder, views: tuple[View, View], inner: Size, n: Size, fewest: int = 0
-) -> Iterator[list[View]]:
-    """Loops over blocks of windows, of the views the parts that belong to a block: some images, or rows of one."""
+def _blocks(b: Builder, views: tuple[View, View], inner: Size, least: int) -> Iterator[list[View]]:
+    """Loops over blocks of `least` windows, of the views the parts that belong to one: some images, or rows of one."""
     images, rows, *rest = views[0].shape[: len(views[1].shape) - 1]
-    size = views[0].dtype.itemsize
-    together = _fitting(images, rows, product((*rest, inner)) * size, inner * max(n * REUSED, fewest) * size)
+    together = _fitting(images, rows, product(rest), inner * views[0].dtype.itemsize, least)
     steps = [(0, together[0])] if together[1] == rows else [(0, 1), (1, together[1])]
     parts, block = list(views), b.block
     loops: list[While] = []
@@ -176,17 +172,17 @@ def _part(view: View, axis: int, many: Size, index: str) -> View:
     return replace(view, shape=shape, terms=(*view.terms, (index, step)))
 
 
-def _fitting(images: Any, rows: Any, bytes_: Any, filters: Any) -> tuple[Size, Size]:
-    """How many images, and of each how many rows, are laid out together, where a row of windows takes `bytes_`."""
-    if not all(isinstance(n, int) for n in (rows, bytes_, filters)):
+def _fitting(images: Any, rows: Any, across: Any, bytes_: Any, least: int) -> tuple[Size, Size]:
+    """How many images, and of each how many rows, are laid out together; a row has `across` windows of `bytes_`."""
+    if not all(isinstance(n, int) for n in (rows, across, bytes_)):
         return 1, rows
-    room = max(ROOM, filters)
-    if rows * bytes_ > room:
-        return 1, _divisor(rows, room // max(bytes_, 1))
-    most = room // max(rows * bytes_, 1)
-    return (_divisor(images, most) if isinstance(images, int) else 1), rows
+    most = max(ROOM // max(bytes_, 1), least)
+    if rows * across > most:
+        return 1, max(d for d in _divisors(rows) if d == 1 or d * across <= most)
+    if not isinstance(images, int):
+        return 1, rows
+    return next((d for d in _divisors(images) if d * rows * across >= least), images), rows
 
 
-def _divisor(number: int, most: int) -> int:
-    """The largest divisor of a number that is no larger than `most`, and 1 at least."""
-    return next((d for d in range(min(most, number), 0, -1) if number % d == 0), 1)
+def _divisors(number: int) -> list[int]:
+    return [d for d in range(1, number + 1) if number % d == 0] or [1]
