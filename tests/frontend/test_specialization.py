@@ -73,6 +73,37 @@ class TestListing:
         assert "Captures:\n  None" in str(f)
 
 
+class TestOpenSizes:
+    """Where no call says what a size is that a TensorSpec leaves open, it is one that the program's ops take."""
+
+    @pytest.mark.parametrize(
+        ("f", "shape", "guard"),
+        [
+            (lambda x: x @ tf.ones([784, 2]), [None, None], ("==", "n1", "784")),
+            (lambda x: x - tf.range(9.0), [None, None], ("==", "n1", "9")),
+            (lambda x: tf.concat([x, x], 1) * tf.ones([1, 30]), [None, None], ("==", "2*n1", "30")),
+            (lambda x: tf.linalg.det(x) + tf.ones([4]), [None, 5, None], ("==", "n1", "5")),
+            (lambda x: tf.reshape(x, [-1, 49]), [None] * 3, ("==", "49*floordiv(n0*n1*n2, 49)", "n0*n1*n2")),
+        ],
+    )
+    def test_it_is_found(self, f, shape, guard):
+        made = tf.function(f).get_concrete_function(tf.TensorSpec(shape))
+        assert guard in [tuple(map(str, g)) for g in made.graph.guards]
+
+    def test_what_no_size_fits_is_refused_and_leaves_nothing(self):
+        log, total = [], tf.Variable(0.0)
+
+        @tf.function
+        def f(x):
+            log.append(x.shape)
+            total.assign_add(1.0)
+            return x @ tf.ones([7, 2]) + x @ tf.ones([8, 2])
+
+        with pytest.raises(tf.ShapeError, match="n1 and 8"):
+            f.get_concrete_function(tf.TensorSpec([None, None]))
+        assert log == [] and total.numpy() == 0.0
+
+
 class TestStructure:
     def test_inputs_and_outputs(self):
         @tf.function

@@ -244,6 +244,42 @@ def test_open_ranks_and_custom_gradients_are_saved(tmp_path):
         np.testing.assert_allclose(np.linalg.norm(tape.gradient(output, w)), 0.5, rtol=1e-6)
 
 
+class Normed(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.w, self.total = tf.Variable(tf.ones([6, 2])), tf.Variable(0.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, None])])
+    def __call__(self, x, y):
+        for i in tf.range(tf.shape(x)[0]):  # a region, whose rows have the size that the product asks for
+            self.total.assign_add(tf.reduce_sum(x[i]))
+        return tf.concat([x + y, y[:, :2]], 1) @ tf.concat([self.w, self.w[:2]], 0)
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_open_sizes_that_the_program_takes_one_size_of(tmp_path, called):
+    net, x = Normed(), np.arange(18, dtype="float32").reshape(3, 6)
+    if called:
+        net(x, x)
+    tf.saved_model.save(net, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    for rows in 3, 1:
+        np.testing.assert_array_equal(loaded(x[:rows], x[:rows]), net(x[:rows], x[:rows]))
+    assert loaded.total.numpy() == net.total.numpy()
+    np.testing.assert_array_equal(*(gradient_of_w(n, x) for n in (loaded, net)))
+    for a, b in ((x[:, :5], x[:, :5]), (x, x[:2])):
+        with pytest.raises(NotSaved, match="was saved for"):
+            loaded(a, b)
+    tf.saved_model.save(loaded, tmp_path / "again")
+    np.testing.assert_array_equal(tf.saved_model.load(tmp_path / "again")(x, x), net(x, x))
+
+
+def gradient_of_w(net, x):
+    with tf.GradientTape() as tape:
+        y = tf.reduce_sum(net(x, x) ** 2)
+    return tape.gradient(y, net.w)
+
+
 def test_an_open_rank_that_no_rank_fits(tmp_path):
     class Wrong(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec(None)])

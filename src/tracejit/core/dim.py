@@ -271,12 +271,15 @@ class Assumptions:
     guards : dict
         ``(relation, left, right)`` triples that must hold for the trace to be valid, in order of discovery.
     settled : frozenset
-        Such triples that are known to hold whatever the sizes are: guards of an earlier trace of the same program.
+        Such triples that hold whatever the sizes are: guards of an earlier trace of the same program.
+    missed : pair of sizes, optional
+        The last two that an op asked to be equal and that are not in this call.
     """
 
     hints: dict[str, int] = field(default_factory=dict)
     guards: dict[tuple[str, Size, Size], None] = field(default_factory=dict)
     settled: frozenset[tuple[str, Size, Size]] = frozenset()
+    missed: tuple[Size, Size] | None = None
 
 
 _assumptions: ContextVar[Assumptions | None] = ContextVar("tracejit_assumptions", default=None)
@@ -355,7 +358,11 @@ def same(a: Size, b: Size) -> bool:
         return True
     if isinstance(a, int) and isinstance(b, int):
         return False
-    return assume("==", a, b)
+    if assume("==", a, b):
+        return True
+    context: Any = _assumptions.get()  # assume() has raised where there is none
+    context.missed = a, b
+    return False
 
 
 class GuardMark:
@@ -422,7 +429,7 @@ def broadcast_size(a: Size, b: Size) -> Size | None:
         return a
     if isinstance(a, int) and isinstance(b, int):
         return None
-    if assume("==", a, b):
+    if same(a, b):
         return a if isinstance(a, int) or isinstance(b, Dim) else b
     if assume("==", a, 1):
         return b

@@ -188,10 +188,11 @@ class _Saving:
 
     def trace(self, made: Specialization, key: Any, path: str) -> dict[str, Any]:
         self.traces += 1
-        table = constants(made.graph)
+        graph = made.opened
+        table = constants(graph)
         self.arrays.update({f"constant {k}": a for k, a in table.items()})
         try:
-            admitted(to_text(made.graph), table, [v.spec for v in made.graph.inputs])
+            admitted(to_text(graph), table, [v.spec for v in graph.inputs])
         except NotAdmitted as error:
             raise NotSaved(f"cannot save a trace of {path}: {error}{at(user_location())}") from None
         made.require_its_own()
@@ -206,7 +207,7 @@ class _Saving:
             raise NotSaved(f"cannot save a trace of {path}: {error}{at(user_location())}") from None
         return {
             "name": made.name,
-            "graph": to_text(made.graph),
+            "graph": to_text(graph),
             "constants": sorted(table),
             "specs": [_spec(s) for s in made.input_specs],
             "structure": structure,

@@ -1,16 +1,25 @@
-"""Concrete functions of arguments of unknown rank: one trace for each rank they are called with."""
+"""Traces without a call: for each rank that arguments of unknown rank have, and for sizes that ops can take."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from ...core.errors import at, user_location
+from ...core.dim import Size, evaluate
+from ...core.errors import ShapeError, at, user_location
 from ...core.spec import TensorSpec
 from ...core.tracing.dispatch import as_tensor
+from ...ops.tensor.made import Site
+from ..autograph.arrays import traced_with_arrays
+from ..autograph.places.reachable import attempt_with
 from ..structure import flatten, leaves_like, unflatten
-from .signature import ArgumentError, fits, of_rank
+from .signature import TYPICAL, ArgumentError, Call, fits, of_rank
+
+T = TypeVar("T")
+
+#: Up to which size one is looked for that fits where no straight line leads there.
+LARGEST = 1024
 
 
 class AnyRank:
@@ -84,3 +93,50 @@ class AnyRank:
 
     def __repr__(self) -> str:
         return f"<ConcreteFunction of any rank {self.structured_input_signature}>"
+
+
+# ---- open sizes -----------------------------------------------------------------------------------------
+
+
+def traced_with_sizes(once: Callable[[], T], f: Any, call: Call, tensors: set[Site]) -> T:
+    """``once()``, which traces `f` for this call, until arrays that have to be `tensors` are and open sizes fit.
+
+    An op may take one size only of an axis that a TensorSpec leaves open, which is that size then.
+    """
+    if all(isinstance(size, int) for spec in call.specs for size in spec.shape):
+        return traced_with_arrays(once, f, call.leaves, tensors)
+    while True:
+        with attempt_with(f, call.leaves) as attempt:
+            try:
+                return traced_with_arrays(once, f, call.leaves, tensors)
+            except ShapeError:
+                if not _fit(call):
+                    attempt.tell()
+                    raise
+                attempt.rollback()
+
+
+def _fit(call: Call) -> bool:
+    """Find an open size that makes equal what an op asked to be; not one found before."""
+    if call.assumed is None or call.assumed.missed is None:
+        return False
+    hints = call.assumed.hints
+    for name in reversed([n for n, size in hints.items() if size == TYPICAL and n not in call.fitted]):
+        size = _size_that_fits(*call.assumed.missed, hints, name)
+        if size is not None:
+            call.fitted[name] = size
+            return True
+    return False
+
+
+def _size_that_fits(a: Size, b: Size, hints: dict[str, int], name: str) -> int | None:
+    def off(size: int) -> int:
+        env = hints | {name: size}
+        return evaluate(a, env) - evaluate(b, env)
+
+    try:
+        slope = off(1) - off(0)
+        line = -off(0) // slope if slope else 0  # right where both are linear in it
+        return next((size for size in (line, *range(1, LARGEST)) if size > 0 and off(size) == 0), None)
+    except (KeyError, ZeroDivisionError):  # trip counts have no value, and sizes divide
+        return None

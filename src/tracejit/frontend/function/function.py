@@ -23,12 +23,11 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import state
-from ...core.tracing.trace import resize_graph, trace
+from ...core.tracing.trace import trace
 from ...core.tracing.transaction import Whole, handled
 from ...ops.tensor.storage import require_seen
 from ...runtime.threads.forks import fork_safe
 from ..autograph import operators as autograph
-from ..autograph.arrays import traced_with_arrays
 from ..autograph.calls import explained
 from ..autograph.places.arguments import changes
 from ..autograph.places.reachable import attempt_with
@@ -39,7 +38,7 @@ from ..regions.memory_policies import Policy, policy, under
 from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
 from ..tracebacks import shortened
-from .any_rank import AnyRank
+from .any_rank import AnyRank, traced_with_sizes
 from .floats import ValuesNeeded, traced_with_floats
 from .inspected import Inspected, plain_body
 from .methods import BoundFunction, Method
@@ -49,7 +48,6 @@ from .signature import (
     Call,
     Weak,
     checked_signature,
-    decided,
     entry_specs,
     of_rank,
     relaxed,
@@ -393,7 +391,7 @@ class Function(Inspected):
 
     def _with_arrays(self, call: Call, *more: Any) -> Specialization:
         f, sites, self._traces = self.python_function, self._tensor_sites, self._traces + 1
-        return traced_with_arrays(lambda: self._trace_once(call, *more), f, call.leaves, sites)
+        return traced_with_sizes(lambda: self._trace_once(call, *more), f, call, sites)
 
     def _trace_once(self, call: Call, patterns: Any, created: list[Variable] | None) -> Specialization:
         if created:
@@ -419,12 +417,9 @@ class Function(Inspected):
             structure.append(nest)
             return [converted(y, self.python_function) for y in leaves]
 
-        hints = sizes_at_entry(atoms, [s.shape for s in call.specs])
+        call.assumed = Assumptions(hints=sizes_at_entry(atoms, [s.shape for s in call.specs]) | call.fitted)
         began = time.perf_counter()
-        traced = trace(body, specs, self.__name__, Assumptions(hints=hints))
-        sizes = decided(traced.graph.guards, atoms)
-        if sizes:
-            traced.graph = resize_graph(traced.graph, sizes)
+        traced = trace(body, specs, self.__name__, call.assumed)
         known = call.arguments, self.signature, generators, time.perf_counter() - began
         return Specialization(self.__name__, traced, specs, atoms, structure[0], *known, self.fastmath)
 

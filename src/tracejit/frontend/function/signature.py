@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ...core.dataclass import dataclass
-from ...core.dim import Dim, Size, substitute
+from ...core.dim import Assumptions, Dim, Size, substitute
 from ...core.dtype import DTYPES, DType
 from ...core.errors import DtypeError, ShapeError, TracejitError, at, user_location
 from ...core.spec import TensorSpec, dtype_name
@@ -167,6 +168,8 @@ class Call:
         Keys of all other leaves.
     floats : tuple of int
         Positions of Python floats among `arrays`.
+    fitted, assumed
+        Sizes that were found for axes that TensorSpecs leave open, by name, and what its last trace took sizes to be.
     """
 
     structure: Structure
@@ -175,6 +178,8 @@ class Call:
     specs: list[TensorSpec]
     values: tuple[Any, ...]
     floats: tuple[int, ...] = ()
+    fitted: dict[str, int] = field(default_factory=dict)
+    assumed: Assumptions | None = None
 
     def with_floats(self, given: Any) -> Call:
         """The call with those Python floats as inputs that are leaves of `given`: defaults stay part of the trace."""
@@ -369,6 +374,8 @@ def decided(
         left, right = substitute(a, known), substitute(b, known)
         if isinstance(left, int):
             left, right = right, left
+        if isinstance(left, Dim) and isinstance(right, int):
+            left, right = _alone(left, right)
         name = left.atom.name if isinstance(left, Dim) and left.atom is not None else None
         if left == right or name not in unknown or name in known:
             continue
@@ -377,6 +384,14 @@ def decided(
         known = {k: substitute(v, {name: right}) for k, v in known.items()}
         known[name] = right
     return known
+
+
+def _alone(left: Dim, right: int) -> tuple[Size, int]:
+    """The equation with what is added to a size, and what multiplies it, on the other side."""
+    added = sum(factor for monomial, factor in left.terms if not monomial)
+    rest = left - added
+    factor = rest.terms[0][1] if isinstance(rest, Dim) and len(rest.terms) == 1 else 1
+    return (rest // factor, (right - added) // factor) if (right - added) % factor == 0 else (left, right)
 
 
 def relaxed(pattern: TensorSpec, spec: TensorSpec) -> TensorSpec:

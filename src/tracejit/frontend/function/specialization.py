@@ -23,7 +23,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Overwritten, Tensor, twin
 from ...core.tracing.dispatch import as_tensor, notify, state
 from ...core.tracing.forms import CallForm
-from ...core.tracing.trace import Traced, replay
+from ...core.tracing.trace import Traced, replay, resize_graph
 from ..execution import executable
 from ..recording.losses import takes_out
 from ..recording.taken import again, arrays_of
@@ -33,7 +33,7 @@ from ..state.variable import Variable, changing, commit_all, tracer
 from ..structure import LEAF, Structure, kind_of, unflatten
 from .binding import bound_arrays
 from .compile_warnings import warn_if_slow
-from .signature import Arguments, SignatureError, admits, open_spec, sizes_at_entry
+from .signature import Arguments, SignatureError, admits, decided, open_spec, sizes_at_entry
 from .signature_text import function_type, outline, signature_text
 
 
@@ -98,6 +98,8 @@ class Specialization:
     name : str
     graph : Graph
         Inputs: the array arguments, captured tensors, Variables. Outputs: results, then new values of Variables.
+    opened : Graph
+        The same with a name for each size that its array arguments leave open, where guards say more.
     input_specs : list of TensorSpec
         Of the array arguments.
     atoms : sequence of (str, int, int)
@@ -135,7 +137,8 @@ class Specialization:
         fastmath: bool | None = None,
     ):
         self.name = name
-        self.graph: Graph = traced.graph
+        self.opened: Graph = traced.graph
+        self.graph: Graph = resize_graph(traced.graph, decided(traced.graph.guards, atoms))
         self.input_specs: list[TensorSpec] = list(specs)
         self.structure = structure
         self.arguments = arguments
