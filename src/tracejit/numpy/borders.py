@@ -145,9 +145,8 @@ def _with_ramps(x: Any, axis: int, sizes: Sequence[int], ends: Sequence[Any]) ->
         steps = ops.reshape(
             array(np.arange(size) / max(size, 1)), shape=(size, *(1,) * (len(x.shape) - axis - 1))
         )
-        part = ops.add(
-            end, ops.multiply(ops.subtract(ops.cast(last, dtype=np.dtype(np.float64)), end), steps)
-        )
+        wide = ops.cast(last, dtype=np.result_type(x.dtype, np.float64))
+        part = ops.add(end, ops.multiply(ops.subtract(wide, end), steps))
         part = ops.cast(ops.floor(part) if x.dtype.kind in "iu" else part, dtype=x.dtype)
         parts = [*parts, cutting.reverse(part, axis)] if side else [part, *parts]
     return ops.concat(*parts, axis=axis)

@@ -139,8 +139,12 @@ def _slopes(x: Any, axis: int, spacing: Any, edge_order: int) -> Tensor:
     slopes = ops.divide(_steps(x, axis), steps)
     before, after = _part(slopes, axis, None, -1), _part(slopes, axis, 1, None)
     left, right = _part(steps, axis, None, -1), _part(steps, axis, 1, None)
-    # the slope at a place of the parabola through it and its neighbours
-    middle = ops.divide(before * right + after * left, left + right)
+    # the slope at a place of the parabola through it and its neighbours; between equal steps it does not read the place
+    middle = (
+        ops.divide(before * right + after * left, left + right)
+        if h.shape
+        else ops.divide(ops.subtract(_part(x, axis, 2, None), _part(x, axis, None, -2)), 2 * h)
+    )
     first, last = _part(slopes, axis, 0, 1), _part(slopes, axis, -1, None)
     if edge_order == 2:
         first = first + (first - _part(middle, axis, 0, 1))
