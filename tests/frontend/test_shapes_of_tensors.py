@@ -121,3 +121,31 @@ def test_where_a_tensor_is():
     for x in (tf.zeros(2), tf.Variable(1.0)):
         assert x.device == "cpu" and "cpu" == x.device and x.device.endswith("CPU:0") and x.device != "gpu"
     assert pickle.loads(pickle.dumps(tf.zeros(2).device)) == "cpu"
+
+
+def test_sizes_that_show_when_a_function_runs_are_numbers_among_others():
+    def f(x):
+        n = x.shape[0]
+        mean = tf.reduce_sum(x) / n
+        some = (
+            n / 2,
+            n * 1.5,
+            2.0**n,
+            n**2 * x,
+            np.sqrt(n) * x,
+            np.ones(2) * n,
+            divmod(n, 2),
+            abs(2 - n),
+            n % 2.5,
+        )
+        chosen = x if n > 2.5 and n != 4.0 else -x
+        return mean, some, chosen, tf.stack([n, 7]), tf.cast(n, tf.float32), tf.where(n == tf.size(x), x, 0.0)
+
+    compiled = tf.function(f, reduce_retracing=True)
+    for n in (5, 2, 3, 4, 6):
+        x = tf.range(float(n)) + 1.0
+        got, want = tf.nest.flatten(compiled(x)), tf.nest.flatten(f(x))
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+            assert not hasattr(b, "dtype") or a.dtype == b.dtype
+    assert compiled.experimental_get_tracing_count() < 6

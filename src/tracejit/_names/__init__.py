@@ -127,6 +127,9 @@ bool: DType = DType("bool")
 string: DType = DType("object")  # text, kept as Python bytes
 
 _seams.html.provide(lambda x: _import_module("tracejit.inspect.notebook").html(x))
+_seams.number_of_size.provide(
+    lambda dim: _import_module("tracejit.frontend.autograph.values.weak").of_size(dim)
+)
 _seams.function_of_arrays.provide(lambda name: getattr(_import_module("tracejit"), name))
 _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.numpy"), name, None))
 _seams.unknown_name.provide(

@@ -19,6 +19,7 @@ from typing import Any, Union
 from .asking import asked_by_program
 from .dataclass import dataclass
 from .errors import Untraceable, at, take, user_location
+from .seams import number_of_size
 
 Size = Union[int, "Dim"]
 
@@ -52,6 +53,8 @@ class Dim:
     """
 
     __slots__ = ("terms", "_hash")
+    __array_priority__ = 1000
+    weak_kind = int  # to ops it is a Python number, which takes the dtype of what it meets
 
     def __init__(self, terms: tuple[tuple[Monomial, int], ...]):
         self.terms: tuple[tuple[Monomial, int], ...] = terms
@@ -86,9 +89,11 @@ class Dim:
         """By structure; but what a traced program asks is answered for its call, and becomes a guard."""
         if isinstance(other, Dim) and self.terms == other.terms:
             return True
-        if _assumptions.get() is None or not isinstance(other, (int, Dim)) or not asked_by_program():
+        if _assumptions.get() is None or not asked_by_program():
             return False
-        return assume("==", self, other)
+        if other.__class__ is float and other.is_integer():
+            other = int(other)
+        return assume("==", self, other) if isinstance(other, (int, Dim)) else NotImplemented
 
     def __add__(self, other: Size) -> Size:
         return _collect([*self.terms, *_terms(other)])
@@ -141,6 +146,10 @@ class Dim:
         return known(self)
 
     __index__ = __int__
+
+    def in_dtype(self, dtype: Any) -> Any:
+        """The int that it stands for, as a tensor of `dtype`."""
+        return number_of_size(self).in_dtype(dtype)
 
     def __str__(self) -> str:
         parts = []
@@ -309,10 +318,9 @@ def hint(size: Size) -> int:
     try:
         return evaluate(size, context.hints)
     except KeyError as missing:
-        raise UnknownSize(
-            f"the size {size} depends on {missing.args[0]}, which is known only when the function runs"
-            f"{at(user_location())}"
-        ) from None
+        depends = "" if str(size) == missing.args[0] else f" depends on {missing.args[0]}, which"
+        late = f"the size {size}{depends} is known only when the function runs, and what is done here needs it before"
+        raise UnknownSize(f"{late}{at(user_location())}") from None
 
 
 def assume(relation: str, a: Size, b: Size) -> bool:

@@ -68,6 +68,9 @@ html: Seam[[Any], str] = Seam("html")
 #: ``sequence of tensors and numbers -> Tensor``, joined along a new first axis; provided by `ops.arrays.shape`.
 stacked: Seam[[Any], Any] = Seam("stacked")
 
+#: ``size -> number``: the int that it stands for, among other numbers; by `frontend.autograph.values.weak`.
+number_of_size: Seam[[Any], Any] = Seam("number_of_size")
+
 #: ``graph -> (arrays -> arrays)``: what runs a called graph; provided by `frontend.execution`, which compiles it.
 executable: Seam[[Any], Callable[..., Any]] = Seam("executable")
 

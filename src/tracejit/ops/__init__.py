@@ -6,7 +6,7 @@ them; families that few programs need load when one of their ops is asked for.
 
 from ..core.op import OPS as _ops
 from . import checks, random, text
-from .arrays import gather, index, reduce, shape, sort, unchanged
+from .arrays import gather, index, reduce, shape, sizes, sort, unchanged
 from .control import branch, calls, loop
 from .elementwise import angles, arithmetic, bits, compare, neighbours, power, transcendental
 from .linalg import products

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import seams, settings
 from ..arrays import to_array
-from ..dim import UnknownSize
+from ..dim import Dim, UnknownSize
 from ..dtype import BFLOAT16, DType
 from ..errors import (
     DtypeError,
@@ -434,6 +434,8 @@ def as_tensor(x: Any, dtype: Any = None) -> Tensor:
     if read is not None:
         in_dtype = None if dtype is None else getattr(x, "in_dtype", None)
         return read() if in_dtype is None else in_dtype(np.dtype(dtype))
+    if x.__class__ is Dim:
+        return x.in_dtype(np.dtype(dtype or np.int32))
     try:
         if x.__class__ in (list, tuple) and holds_tensors(x):
             return seams.stacked([as_tensor(e, dtype) if holds_tensors(e) else e for e in x])
@@ -445,10 +447,10 @@ def as_tensor(x: Any, dtype: Any = None) -> Tensor:
 
 
 def holds_tensors(x: Any) -> bool:
-    """Is it a tensor or a Variable, or a list with one inside?"""
+    """Is it a tensor, a Variable or a size, or a list with one inside?"""
     if x.__class__ in (list, tuple):
         return any(map(holds_tensors, x))
-    return x.__class__ is Tensor or hasattr(x, "__tensor__")
+    return x.__class__ is Tensor or hasattr(x, "__tensor__") or x.__class__ is Dim
 
 
 def _understood(

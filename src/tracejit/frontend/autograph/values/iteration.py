@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ....core.dim import unknown
 from ....core.errors import Untraceable, at, user_location
 from ....core.op import ops
 from ....core.spec import as_dtype
@@ -22,7 +23,7 @@ from ...creation import STEP_OF_ZERO, check_step
 from ...state.variable import Variable
 from .kinds import traced
 from .stacked import Stacked
-from .weak import WIDE, Weak
+from .weak import WIDE, Weak, of_size
 
 _INT = WIDE[int]
 
@@ -310,6 +311,8 @@ def length_of(x: Any) -> Any:
         return x.length if is_size(x.length) else Weak(x.size())
     if x.__class__ is Stacked:
         return length_of(Rows(x.__tensor__()))
+    if x.__class__ is Tensor and x.shape and not isinstance(size := x.shape[0], int) and unknown(size):
+        return of_size(size)
     return len(x)
 
 

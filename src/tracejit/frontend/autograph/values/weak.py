@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....core.arrays import default_dtype
+from ....core.dim import Size
 from ....core.dtype import DTYPES, DType
 from ....core.errors import Untraceable
 from ....core.op import ops
@@ -115,6 +116,11 @@ class Weak(Unhashable):
         if any(x is None for x in numbers):
             return array_ufunc(self.__tensor__(), ufunc, method, *inputs, **kwargs)
         return array_ufunc(numbers[0], ufunc, method, *numbers, **kwargs)
+
+
+def of_size(size: Size) -> Weak:
+    """The int that a size stands for."""
+    return Weak(ops.size_value(size=size))
 
 
 def wide(x: Any) -> Tensor | None:
