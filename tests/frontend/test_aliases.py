@@ -630,3 +630,35 @@ def test_a_function_that_does_nothing_else_adds_in_place():
         return a * 1.0
 
     np.testing.assert_allclose(tf.function(program)(np.float64(1.5)), [3.0, 2.0, 2.0])
+
+
+def test_rows_at_positions_that_show_when_it_runs_are_views():
+    def program(x, i):
+        a, b, box = np.zeros((2, 3)), np.ones(3), [np.zeros(3), np.zeros(3)]
+        row = a[i]
+        row += x
+        a[i][1] = 7.0
+        named = {"b": b}
+        if x[0] > 0:
+            box[0][1] = x[0]
+        box[0] += 1
+        named["b"] *= x
+        return a, row, b, box
+
+    x = np.array([1.5, -2.0, 3.0])
+    for got, want in zip(
+        tf.nest.flatten(tf.function(program)(x, tf.constant(1))), tf.nest.flatten(program(x, 1)), strict=True
+    ):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_a_part_that_a_loop_writes_to_is_not_the_whole():
+    def program(x, n):
+        a = np.zeros((2, 3))
+        row = a[0]
+        for _ in range(n):
+            row += x
+        return a
+
+    with pytest.raises(tf.errors.TracejitError, match="a loop has written to this array"):
+        tf.function(program)(np.ones(3), tf.constant(2))

@@ -77,8 +77,14 @@ def test_masks():
     np.testing.assert_array_equal(x[A > 5], A[A > 5])
     np.testing.assert_array_equal(x[x > 5.0], A[A > 5])
     np.testing.assert_array_equal(x[:, np.array([True, False, True])], A[:, [True, False, True]])
-    with pytest.raises(tf.SymbolicValue):
-        tf.function(lambda x: x[x > 5.0])(x)
+    for index in (
+        lambda x: x > 5.0,
+        lambda x: (x[:, 0, 0] > 5.0, s(1, None)),
+        lambda x: (..., x[0, 0] > 1.0),
+    ):
+        f = tf.function(lambda x, index=index: x[index(x)])
+        np.testing.assert_array_equal(f(x), A[index(A)])
+        np.testing.assert_array_equal(f(-x), -A[index(-A)])
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -114,11 +120,24 @@ def test_errors_name_the_line():
         iter(tf.constant(1.0))
 
 
-def test_masks_that_a_compiled_function_computes_are_refused_with_what_to_write():
-    with pytest.raises(
-        tf.SymbolicValue, match=r"mask of bool\[2,3,4\].*tracejit\.where(.|\n)*test_indexing\.py"
-    ):
-        tf.function(lambda x: x[x > 0])(A)
+def test_masks_that_a_compiled_function_computes_do_not_go_with_positions():
+    with pytest.raises(ValueError, match=r"mask of bool\[2\].*index twice(.|\n)*test_indexing\.py"):
+        tf.function(lambda x: x[x[:, 0, 0] > 0, :, [1, 2]])(A)
+
+
+def test_writing_where_masks_hold_and_to_slices_that_a_compiled_function_computes():
+    def f(x, n):
+        y = np.zeros(6)
+        y[x > 0] = x[x > 0] * 2
+        y[:n] += x[:n] * y[:n]
+        head = y[n - 1 : n + 1]
+        head *= 10
+        return y, head, x.at[n:].multiply(2.0)
+
+    x = np.array([1.0, -2.0, 3.0, 4.0, -5.0, 6.0])
+    for n in (0, 3, 9):
+        for got, want in zip(tf.function(f)(x, tf.constant(n)), f(tf.constant(x), n), strict=True):
+            np.testing.assert_array_equal(got, want)
 
 
 PLACES = [0, (1, 2), s(0, 1), (..., 1), (s(None), s(None, None, -1), 3), (None, 1), s(0, 0), (1, 2, 3)]

@@ -136,12 +136,19 @@ def size_of(x: Tensor) -> Size:
     return size
 
 
+def checked_size_of(x: Tensor) -> Size:
+    """The same, where the program fails if the integer is negative."""
+    size = size_of(x)
+    if not x.shape and symbolic_values(x) is None:
+        enough = ops.cast(ops.greater_equal(x, 0), dtype=np.dtype(np.float32))
+        ops.check(enough, message="sizes are not negative, and one of this shape is", error="ValueError")
+    return size
+
+
 def counting(x: Tensor) -> Tensor:
     """``[0, 1, ...]``, int64, as many as the traced scalar integer `x` says; made where `x` is known first."""
     number = _original(x._payload)
-    now: Any = state.interpreter
-    while isinstance(now.parent, Trace) and number.graph is not now.graph:
-        now = now.parent
+    now: Any = home_of([number])
     made = _counted.setdefault(now, {}).get(number)
     if made is None or made._payload.graph is not now.graph:  # an iteration that was taken back had made it
         with interpreting(now):
@@ -150,8 +157,21 @@ def counting(x: Tensor) -> Tensor:
     return made
 
 
+def origin(x: Tensor) -> Value:
+    """What a traced tensor was before loops and branches captured it."""
+    return _outside(x._payload)
+
+
+def home_of(numbers: Sequence[Any]) -> Trace | None:
+    """The innermost trace that one of these traced values is in; None where none is traced."""
+    graphs = [n.graph for n in numbers if n.__class__ is Value]
+    now: Any = state.interpreter
+    while isinstance(now, Trace) and isinstance(now.parent, Trace) and now.graph not in graphs:
+        now = now.parent
+    return now if isinstance(now, Trace) else None
+
+
 def _original(value: Value) -> Value:
-    """The integer before it was captured or cast."""
     value = _outside(value)
     node = value.node
     if node is None or node.op not in (ops.cast, ops.identity) or node.inputs[0].spec.dtype.kind not in "iu":

@@ -8,15 +8,14 @@ import numpy as np
 
 from ...core.errors import SymbolicValue, at, user_location
 from ...core.tensor_shape import TensorShape
-from ...core.tracing.dispatch import as_tensor
-from ...ops.tensor.indexing import get
+from ...ops.tensor.indexing import view_of_array
 from .values.kinds import traced
 
 
 def item_of(x: Any, index: Any) -> Any:
     """``x[index]``: of NumPy's arrays elements at traced positions, too, as of the constants they are."""
     if isinstance(x, np.ndarray) and x.dtype.kind in "biufc" and holds_traced(index):
-        return get(as_tensor(x), index)
+        return view_of_array(x, index)
     if x.__class__ in (list, tuple, TensorShape) and traced(index):
         raise SymbolicValue(
             f"a Python {type(x).__name__} has no element at a position known only when the compiled function runs: "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ...ops.tensor.storage import array_written, is_in_place, written
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
 from .flow.surroundings import change_of, uncertain
-from .items import holds_traced
+from .items import holds_traced, item_of
 from .values.kinds import traced
 from .values.weak import Weak
 
@@ -102,6 +103,8 @@ def _would_leave(indices: Sequence[Any], value: Any) -> bool:
 
 
 def _keep(owner: Any, name: str, new: Any) -> None:
+    if isinstance(owner, (np.ndarray, Tensor)):
+        return  # what ``a.T`` gives is written to, and no attribute of the array
     if new is not getattr(owner, name):
         setattr(owner, name, new)
 
@@ -122,7 +125,7 @@ def _changed(x: Any, indices: Sequence[Any], change: Change) -> Any:
     index, *inner = indices
     if not inner:
         return change(x, index)
-    part = x[index]
+    part = item_of(x, index)
     new = _changed(part, inner, change)
     return x if new is part else _set(x, index, new)
 
@@ -176,7 +179,8 @@ def _update(x: Any, index: Any, how: str, value: Any) -> Any:
     if place is not None and how in ("+", "-") and _same_dtype(x, value):
         if place.is_distinct:  # then adding in place is the same to the bit, and its derivative is simpler
             return written(x, place.add(value) if how == "+" else place.subtract(value))
-    return _set(x, index, BINARY[how](x[index], value))
+    of_array = isinstance(x, (Tensor, np.ndarray))  # and not of a list, whose elements may be arrays
+    return _set(x, index, (BINARY[how] if of_array else partial(augmented, how))(x[index], value))
 
 
 def _as_tensor_from_the_start(x: np.ndarray, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dim import Size, product
+from ...core.dim import Dim, Size, nonnegative, product, unknown
 from ...core.errors import AxisError, DtypeError, ShapeError, SymbolicValue, at, require, user_location
 from ...core.op import Attrs, defop, numeric, ops, sample
 from ...core.spec import TensorSpec
@@ -204,8 +204,15 @@ def size_value(*, size: Size) -> TensorSpec:
 
 def _argument(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
-    axis = inputs[1] if len(inputs) > 1 else attrs.get("axis", 0)
-    return (x,), {"axis": one_axis(axis, len(x.shape))}
+    axis = one_axis(inputs[1] if len(inputs) > 1 else attrs.get("axis", 0), len(x.shape))
+    size = x.shape[axis]
+    if isinstance(size, Dim) and not nonnegative(size - 1) and (unknown(size) or not 0 < size):
+        some = ops.cast(ops.greater(size_tensor(size), 0), dtype=np.dtype(np.float32))
+        ops.check(some, message=f"argmax: {_NOTHING}", error="ValueError")
+    return (x,), {"axis": axis}
+
+
+_NOTHING = "an axis without elements has no largest one"
 
 
 @defop(
@@ -220,7 +227,7 @@ def _argument(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs
 def argmax(x: TensorSpec, *, axis: int) -> TensorSpec:
     """Position (int64) of the largest element along `axis`: the first on ties, the first NaN if there is one."""
     require(x.dtype.kind != "c", "complex numbers have no order")
-    require(x.shape[axis] != 0, "an axis without elements has no largest one")
+    require(x.shape[axis] != 0, _NOTHING)
     return dropped(x, (axis,)).with_dtype(np.dtype(np.int64))
 
 

@@ -19,7 +19,7 @@ from ...core.tracing.dispatch import as_tensor
 from ..batch import batch_concat, batch_fill, batch_transpose
 from ..elementwise.arithmetic import matched
 from ..lowering import Nests, Reindex
-from ..symbolic_values import same_sizes, size_of, sizes_in
+from ..symbolic_values import checked_size_of, same_sizes, sizes_in
 from .reduce import axes_of, one_axis, whole
 
 VIEW = ("view",)
@@ -41,7 +41,7 @@ def sizes_of(shape: Any) -> tuple[Size, ...]:
     if isinstance(shape, (int, np.integer, Dim)):
         return (_size(shape),)
     if getattr(shape, "is_symbolic", False) and (held := sizes_in(as_tensor(shape))) is not None:
-        return held
+        return held if shape.shape else (_size(shape),)
     shape = shape.numpy() if hasattr(shape, "numpy") else shape
     if isinstance(shape, (np.ndarray, np.generic)):
         shape = np.atleast_1d(shape).tolist()
@@ -59,7 +59,7 @@ def sizes_not_negative(shape: Any) -> tuple[Size, ...]:
 def _size(s: Any) -> Size:
     if s.__class__ is int or isinstance(s, Dim):
         return s
-    return size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
+    return checked_size_of(as_tensor(s)) if getattr(s, "is_symbolic", False) else whole(s, "a size")
 
 
 def _canonical_reshape(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:

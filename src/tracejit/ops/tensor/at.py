@@ -5,6 +5,7 @@ The index language is that of `ops.indexing`; what is written where is told in t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +17,9 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.loop_form import LoopForm
 from ..arrays.index import stacked_positions
+from . import late_slices
 from .beyond import missing
-from .indexing import Plan, Rows, bools_as_axes, get, plan_for, shaped, starts_of, within
+from .indexing import Plan, Rows, bools_as_axes, entries_of, get, plan_for, shaped, starts_of, within
 
 
 class UnknownMask(Untraceable, IndexError):
@@ -43,6 +45,8 @@ class At:
         self.tensor: Tensor = as_tensor(tensor)
 
     def __getitem__(self, index: Any) -> Place:
+        if late_slices.has_late_entries(index) and _traced_mask(index) is None:
+            return LatePlace(self.tensor, index)
         return Place(self.tensor, index)
 
 
@@ -266,6 +270,9 @@ class Place:
         x, mask = self.tensor, self.mask
         rank = len(mask.shape)
         value = _like(value, x.dtype)
+        if value.shape and value.shape[0] == late_slices.selected(mask).shape[0]:
+            late = LatePlace(x, mask)
+            return late.set(change(late.get(), value))
         if mask.shape != x.shape[:rank] or len(value.shape) > len(x.shape) - rank:
             raise UnknownMask(
                 f"a mask of {mask.spec} known only at run time selects from {x.spec}, what is written there is one "
@@ -330,6 +337,39 @@ class Place:
             )
         sizes = dict(zip(shown[lead:], value.shape, strict=True))
         return shaped(value, [sizes.get(a, 1) for a in range(len(self.plan.slices))])
+
+
+class LatePlace(Place):
+    """A part which slices and masks select that a compiled function computes: a place in what they take."""
+
+    __slots__ = ("place", "steps")
+
+    def __init__(self, tensor: Any, index: Any):
+        self.whole = tensor.shape
+        shape, found = bools_as_axes(tensor.shape, index)
+        part, left, self.steps = late_slices.taken(shaped(tensor, shape), entries_of(found, shape))
+        self.place: Place = Place(part, tuple(left))
+        self.mask = None
+
+    @property
+    def is_distinct(self) -> bool:
+        return self.place.is_distinct
+
+    def get(self, *, mode: str | None = None, fill_value: Any = None) -> Any:
+        return self.place.get(mode=mode, fill_value=fill_value)
+
+
+def _of_part(name: str) -> Callable[..., Any]:
+    def changed(self: LatePlace, value: Any, *, mode: str | None = None) -> Any:
+        part = getattr(self.place, name)(value, mode=mode)
+        return shaped(late_slices.put_back(part, self.steps), self.whole)
+
+    return functools.wraps(getattr(Place, name))(changed)
+
+
+for _name, _method in list(vars(Place).items()):
+    if _name not in vars(LatePlace) and callable(_method) and not _name.startswith("_"):
+        setattr(LatePlace, _name, _of_part(_name))
 
 
 def _write_slices(x: Any, value: Any, slices: Any, add: bool) -> Any:

@@ -6,7 +6,7 @@ positions. Static positions are checked here, the others when the program runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
-from ...core.errors import DtypeError, SymbolicValue, at, user_location
+from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
 from ...core.spec import dtype_name, shape_text
 from ...core.tensor import Tensor
@@ -24,7 +24,7 @@ from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
 from ..arrays.reduce import whole
 from . import beyond, direct, late_slices
-from .storage import is_in_place, seen_as
+from .storage import array_storage, is_in_place, seen_as
 
 INT64 = np.dtype(np.int64)
 
@@ -57,7 +57,7 @@ class Plan:
 
 def plan_for(shape: tuple[Size, ...], index: Any) -> Plan:
     """Read an index of an array of `shape`."""
-    entries = _entries(index, shape)
+    entries = entries_of(index, shape)
     plan = Plan()
     for entry in entries:
         if entry is None:
@@ -110,7 +110,7 @@ def within(x: Any, index: Any, mode: str, spare: Any) -> tuple[Any, Any]:
     if mode not in ("clip", "drop", "fill", "promise_in_bounds"):
         raise ValueError(f"mode is clip, drop, fill or promise_in_bounds, got {mode!r}{at(user_location())}")
     entries, axis = [], 0
-    for entry in _entries(index, x.shape):
+    for entry in entries_of(index, x.shape):
         if entry is None or isinstance(entry, slice) or mode == "promise_in_bounds":
             entries.append(entry)
         elif mode == "clip":
@@ -133,7 +133,7 @@ def _is_one_bool(entry: Any) -> bool:
     return isinstance(entry, (bool, np.bool_)) or _is_one_mask(entry)
 
 
-def _entries(index: Any, shape: tuple[Size, ...]) -> list[Any]:
+def entries_of(index: Any, shape: tuple[Size, ...]) -> list[Any]:
     """The index as a list with an entry per axis and None per new axis; Ellipsis and masks are written out."""
     given = list(index) if isinstance(index, tuple) else [index]
     entries, rank = [_read(entry) for entry in given], len(shape)
@@ -152,7 +152,9 @@ def _is_mask(entry: Any) -> bool:
 
 
 def _axes_taken(entry: Any) -> int:
-    return 0 if entry is None or entry is Ellipsis else entry.ndim if _is_mask(entry) else 1
+    if entry is None or entry is Ellipsis:
+        return 0
+    return entry.ndim if _is_mask(entry) or late_slices.is_late_mask(entry) else 1
 
 
 def _without_masks(entries: list[Any], shape: tuple[Size, ...]) -> list[Any]:
@@ -189,17 +191,9 @@ def _read(entry: Any) -> Any:
             f"an index is integers, slices, None, Ellipsis or bools, not {dtype_name(entry.dtype)}{at(user_location())}"
         )
     if isinstance(entry, Tensor) and entry.is_symbolic:
-        return entry if kind != "b" else _refused_mask(entry)
+        return entry
     entry = np.asarray(entry)
     return entry if entry.ndim else int(entry)
-
-
-def _refused_mask(mask: Tensor) -> Any:
-    raise SymbolicValue(
-        f"how many elements a mask of {mask.spec} selects shows only when the function runs, sizes are known before: "
-        "choose with tracejit.where(mask, x, other), which keeps the shape, or change x.at[mask]"
-        f"{at(user_location())}"
-    )
 
 
 def _is_late(i: int, size: Size) -> bool:
@@ -239,7 +233,7 @@ def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
             positions = range(*s.indices(size))
         except TypeError:
             raise DtypeError(
-                f"the ends of a slice are integers or None, got {s.start!r}:{s.stop!r}{at(user_location())}"
+                f"the ends of a slice are integers or None, got {_shown(s.start)}:{_shown(s.stop)}{at(user_location())}"
             ) from None
         return (positions.start, len(positions), step) if positions else (0, 0, 1)
     if any(isinstance(d, Dim) and unknown(d) for d in (size, s.start, s.stop)):
@@ -251,6 +245,10 @@ def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
     start = _clip(s.start, size, -1, size - 1) if s.start is not None else size - 1
     stop = _clip(s.stop, size, -1, size - 1) if s.stop is not None else -1
     return (start, (start - stop - step - 1) // -step, step) if start > stop else (0, 0, 1)
+
+
+def _shown(end: Any) -> str:
+    return str(end.spec) if isinstance(end, Tensor) else "" if end is None else repr(end)
 
 
 def _resolve_late(s: slice, size: Size, step: int) -> tuple[Size, Size, int]:
@@ -303,8 +301,21 @@ def get(x: Any, index: Any) -> Any:
     whole = as_tensor(x)
     part = _get(whole, index)
     if Trace.viewing is not None and part is not whole and part.shape and is_in_place(x) and _is_view(index):
-        seen_as(part, x, lambda whole: get(whole, index), lambda whole, new: whole.at[index].set(new))
+        seen_as(part, x, *_view_by(index))
     return part
+
+
+def view_of_array(x: np.ndarray, index: Any) -> Any:
+    """``x[index]`` of an array of NumPy's, of which a part may be a view, at positions known when the function runs."""
+    part = get(as_tensor(x), index)
+    if part.shape and x.flags.writeable and _is_view(index):
+        array_storage(x, may_be=False).add(part, *_view_by(index))
+    return part
+
+
+def _view_by(index: Any) -> tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]:
+    """How an index reads a part of an array, and how the array is made that has another one."""
+    return lambda whole: get(whole, index), lambda whole, new: whole.at[index].set(new)
 
 
 def _is_view(index: Any) -> bool:
@@ -339,8 +350,8 @@ def _get(x: Any, index: Any) -> Any:
         return ops.reshape(ops.slice(x, slices=((row, 1, 1), *((0, d, 1) for d in rest))), shape=rest)
     shape, index = bools_as_axes(x.shape, index)
     x = shaped(x, shape)
-    if _has_late_slices(index):
-        x, left = late_slices.taken(x, _entries(index, x.shape))
+    if late_slices.has_late_entries(index):
+        x, left, _ = late_slices.taken(x, entries_of(index, x.shape))
         index = tuple(left)
     plan = plan_for(x.shape, index)
     if not plan.tensors:
@@ -349,18 +360,6 @@ def _get(x: Any, index: Any) -> Any:
     if all(not t.shape for t in plan.tensors.values()):
         return _get_scalars(x, plan)
     return _get_arrays(x, plan)
-
-
-def _has_late_slices(index: Any) -> bool:
-    """Has a slice of the index an end that is no number yet?"""
-    for entry in index if index.__class__ is tuple else (index,):
-        if entry.__class__ is slice and not (_is_number(entry.start) and _is_number(entry.stop)):
-            return True
-    return False
-
-
-def _is_number(end: Any) -> bool:
-    return end is None or end.__class__ is int or not (isinstance(end, Dim) or hasattr(end, "is_symbolic"))
 
 
 def shaped(y: Any, shape: Sequence[Size]) -> Any:

@@ -118,11 +118,11 @@ class Storage:
     def becomes(self, now: Tensor | None, reason: str = "") -> None:
         """It holds something else from here on; None for what only the running program knows."""
         self.changes()
-        self._require_tensor()
+        self.require_tensor()
         self.now, self.reason = now, reason
         self.outdate()
 
-    def _require_tensor(self) -> None:
+    def require_tensor(self) -> None:
         """Raise where an array of NumPy's would have to hold what the compiled program computes."""
         array = None if self.array is None else self.array()
         if array is None:
@@ -282,6 +282,7 @@ def written(tensor: Tensor, new: Tensor) -> Tensor:
     """The tensor that a name gets that stood for `tensor`, when `new` is written over all of that."""
     member = stands_for(tensor)
     storage, view, put = member.storage, member.view, member.put
+    storage.require_tensor()
     whole = _reached(storage)
     if view is None:
         storage.becomes(twin(new))
@@ -338,15 +339,18 @@ def in_place(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def array_storage(x: np.ndarray) -> Storage:
-    """What an array stands for that a tensor may be, too: it has a value, and keeps it as long as both are read."""
+def array_storage(x: np.ndarray, may_be: bool = True) -> Storage:
+    """What an array stands for that a tensor may be, too: it has a value, and keeps it as long as both are read.
+
+    Without `may_be`: of which a tensor is a part for sure.
+    """
     root = whole_of(x)
     entry = _arrays.get(id(root))
     if entry is None or entry[0]() is not root:
         entry = weakref.ref(root, partial(_forget_array, id(root))), Storage(None, root), 0
-    else:
+    elif may_be:
         _require_unchanged(entry)
-    _arrays[id(root)] = *entry[:2], _checksum(root)
+    _arrays[id(root)] = *entry[:2], _checksum(root) if may_be else entry[2]
     return entry[1]
 
 
@@ -380,7 +384,7 @@ def array_written(x: np.ndarray) -> None:
     if not _arrays:
         return
     entry = _arrays.get(id(whole_of(x)))
-    if entry is None or not any(r() is not None for r in entry[1].maybe):
+    if entry is None or not (entry[1].fresh or any(r() is not None for r in entry[1].maybe)):
         return
     _require_unchanged(entry)
     from_the_start(x)

@@ -214,7 +214,12 @@ class WrittenInLoop:
                 continue
             known = [m for m in group if isinstance(m, Storage)]
             outer.update((id(s), s) for s in known)
-            if len(keys) == 1 and len(known) == 1 and ends.get(keys[0]) == keys[0]:
+            if (
+                len(keys) == 1
+                and len(known) == 1
+                and ends.get(keys[0]) == keys[0]
+                and self._is_whole(keys[0])
+            ):
                 exact[id(known[0])] = keys[0]
             if _share([self._storage_before(k) for k in keys]) or _share([ends.get(k) for k in keys]):
                 together.append(sorted(keys))
@@ -231,6 +236,11 @@ class WrittenInLoop:
         """What a variable stands for before the loop."""
         x = self.before[key]
         return array_storage(x) if isinstance(x, np.ndarray) else stands_for(x).storage
+
+    def _is_whole(self, key: Key) -> bool:
+        """Does a variable stand for all of an array before the loop, and not for a part?"""
+        x = self.before[key]
+        return whole_of(x) is x if isinstance(x, np.ndarray) else stands_for(x).view is None
 
     def _refuse_kept(self, appended: Sequence[Any], groups: _Groups, written: Sequence[Key]) -> None:
         """Raise where a list keeps, iteration by iteration, what is one array that the next one writes to."""

@@ -16,7 +16,7 @@ from ....core.tracing.transaction import is_attempting, remember
 from ...state.variable import tracer
 from ...structure import flatten_values as flatten
 from ..values.contents import ContainerSnapshot
-from .place import AttributePlace, found_in_class
+from .place import AttributePlace, is_computed
 from .reachable import Change
 
 
@@ -98,7 +98,7 @@ def changing(owner: Any, attribute: str, grows: bool = False) -> None:
     """An attribute is about to be assigned, or changed in place, perhaps by appending to the list that it is."""
     if not is_attempting() and not _stack.logs:
         return
-    if found_in_class(owner, attribute).__class__ is property:
+    if is_computed(owner, attribute):
         return  # the function that it calls says what it assigns
     key = (id(owner), attribute)
     remember(key, lambda: Mutation(owner, attribute, grows).restore)

@@ -98,6 +98,12 @@ def found_in_class(owner: Any, name: str) -> Any:
     return None
 
 
+def is_computed(owner: Any, attribute: str) -> bool:
+    """Does a function say what an attribute is, or the array of which it is a view? Then it holds nothing itself."""
+    found = found_in_class(owner, attribute)
+    return found.__class__ is property or (isinstance(owner, np.ndarray) and attribute in ("T", "mT", "flat"))
+
+
 class AttributePlace:
     """An attribute of an object; the object is the one its expression gives at the start."""
 
@@ -111,7 +117,7 @@ class AttributePlace:
         except (NameError, AttributeError) as error:
             take(error)
             self.owner = None  # made inside: nothing to hand on
-        if found_in_class(self.owner, attribute).__class__ is property:
+        if is_computed(self.owner, attribute):
             self.owner = None  # what its function assigns is handed on
 
     @property
