@@ -70,6 +70,8 @@ def _text(x: Any, array: np.ndarray) -> np.ndarray:
     """Strings as an array of Python bytes: they are held, printed and compared, eagerly."""
     if array.dtype.kind != "O" and not _only_text(x):
         raise DtypeError(f"cannot make one tensor of strings and other values, {x!r}{at(user_location())}")
+    if not isinstance(x, (np.ndarray, np.generic)):
+        array = np.array(x, object)  # NumPy's own strings end before their last zero bytes
     strings = np.empty(array.shape, object)
     for place, value in np.ndenumerate(array):
         if not isinstance(value, (str, bytes)):

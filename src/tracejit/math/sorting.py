@@ -17,13 +17,15 @@ from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.reductions import reduce_sum
-from ..frontend.creation import known
+from ..frontend.creation import is_known, known
 from ..nn.cross_entropy import picked
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims
 from ..ops.arrays.sort import descending
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
+from ..ops.tensor.late_slices import selected
+from ..ops.text_values import computed
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
@@ -282,7 +284,7 @@ class UniqueWithCounts(NamedTuple):
 def unique(x: Any, out_idx: Any = np.int32, name: str | None = None) -> Unique:
     """The different elements of a vector `x`, and for each place the position among them, of the dtype `out_idx`.
 
-    The elements are known when this is called. ShapeError for what is no vector.
+    In a compiled function that computes them, how many differ shows when it runs. ShapeError for what is no vector.
 
     Examples
     --------
@@ -309,6 +311,8 @@ def unique_with_counts(x: Any, out_idx: Any = np.int32, name: str | None = None)
 
 
 def _unique(x: Any, out_idx: Any) -> tuple[Tensor, Tensor, Tensor]:
+    if not is_known(x):
+        return _unique_late(as_tensor(x), as_dtype(out_idx))
     values = known(x)
     if values.ndim != 1:
         raise ShapeError(f"takes a vector, got the shape {values.shape}{at(user_location())}")
@@ -317,3 +321,38 @@ def _unique(x: Any, out_idx: Any) -> tuple[Tensor, Tensor, Tensor]:
     numbers = (np.argsort(rank)[place], count[rank])
     idx, often = (as_tensor(v.astype(as_dtype(out_idx))) for v in numbers)
     return ops.gather(x, first[rank], axis=0), idx, often
+
+
+def _unique_late(x: Any, dtype: np.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of a vector that a compiled function computes; how many differ shows when it runs."""
+    if len(x.shape) != 1:
+        raise ShapeError(f"takes a vector, got {x.spec}{at(user_location())}")
+    met, places = _met_first(x), ops.iota(size=x.shape[0], dtype=_INT64)
+    is_first = ops.equal(met, places)
+    first = selected(is_first)
+    number = ops.subtract(ops.cumsum(ops.cast(is_first, dtype=_INT64), axis=0), 1)
+    idx = ops.gather(number, met, axis=0)
+    ones = ops.fill(shape=x.shape, value=1, dtype=_INT64)
+    often = ops.scatter_add(ops.fill(shape=first.shape, value=0, dtype=_INT64), idx, ones, axis=0)
+    return ops.gather(x, first, axis=0), ops.cast(idx, dtype=dtype), ops.cast(often, dtype=dtype)
+
+
+def _met_first(x: Any) -> Any:
+    """For each element of a vector the position (int64) at which an equal one comes first; NaN equals NaN."""
+    if x.np_dtype.kind == "O":
+        return computed(_first_equal, [x], _INT64)
+    order, places = ops.argsort(x, axis=0), ops.iota(size=x.shape[0], dtype=_INT64)
+    ordered = ops.gather(x, order, axis=0)
+    before_it = ops.gather(ordered, ops.maximum(ops.subtract(places, 1), 0), axis=0)
+    equal = ops.logical_or(
+        ops.equal(ordered, before_it), ops.logical_and(_is_no_number(ordered), _is_no_number(before_it))
+    )
+    begins = ops.logical_or(ops.equal(places, 0), ops.logical_not(equal))
+    group = ops.subtract(ops.cumsum(ops.cast(begins, dtype=_INT64), axis=0), 1)
+    first = ops.gather(ops.gather(order, selected(begins), axis=0), group, axis=0)
+    return ops.scatter_set(ops.fill(shape=x.shape, value=0, dtype=_INT64), order, first, axis=0)
+
+
+def _first_equal(texts: np.ndarray) -> np.ndarray:
+    met: dict[bytes, int] = {}
+    return np.array([met.setdefault(text, place) for place, text in enumerate(texts)], _INT64)

@@ -12,19 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..core.arrays import to_array
-from ..core.dim import UnknownSize
-from ..core.errors import ShapeError, at, user_location
-from ..core.spec import as_dtype
+from ..core.errors import DtypeError, ShapeError, at, user_location
+from ..core.op import ops
+from ..core.spec import TEXT, as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, notify
 from ..ops.arrays.reduce import axes_of
 from ..ops.prints import array_summary
+from ..ops.symbolic_values import size_of
 from ..ops.text_values import as_text, broadcast, computed, each, frozen, joined
-
-
-def _tensor(values: Any) -> Tensor:
-    """A tensor of Python bytes, given as an array or a list."""
-    return Tensor(frozen(values))
 
 
 def _each(f: Callable[[bytes], Any], x: Any, dtype: Any = object) -> Tensor:
@@ -32,19 +28,19 @@ def _each(f: Callable[[bytes], Any], x: Any, dtype: Any = object) -> Tensor:
     return computed(lambda array: each(f, array, dtype), [as_text(x)], dtype)
 
 
-def _one(x: Any, what: str) -> bytes:
+def _parts(f: Callable[[bytes], Sequence[Any]], x: Any, what: str, dtype: Any = object) -> Tensor:
+    """The parts that `f` gives of one string: as many as it has when a compiled function runs."""
     text = as_text(x)
     if text.shape:
         raise ShapeError(
             f"{what} takes one string, got {text.spec}: the parts of several may differ in number, take them in a loop"
             f"{at(user_location())}"
         )
-    if text.is_symbolic:
-        raise UnknownSize(
-            f"how many parts {what} gives is known only when the compiled function runs: take them before, or by "
-            f"tracejit.numpy_function with output_shapes{at(user_location())}"
-        )
-    return bytes(text.array[()])
+    if not text.is_symbolic:
+        return Tensor(frozen(np.array(f(bytes(text.array[()])), dtype)))
+    count = computed(lambda one: np.array(len(f(bytes(one[()])))), [text], np.int64)
+    places = ops.iota(size=size_of(count), dtype=np.dtype(np.int64))
+    return computed(lambda _, one: frozen(np.array(f(bytes(one[()])), dtype)), [places, text], dtype)
 
 
 def _require_unit(unit: str) -> None:
@@ -209,7 +205,7 @@ def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | No
     >>> print(tf.strings.split("1 10 100"))
     tf.Tensor([b'1' b'10' b'100'], shape=(3,), dtype=string)
     """
-    return _tensor(_one(input, "split").split(sep.encode() if sep else None, maxsplit))
+    return _parts(lambda text: text.split(sep.encode() if sep else None, maxsplit), input, "split")
 
 
 def bytes_split(input: Any, name: str | None = None) -> Tensor:
@@ -221,8 +217,7 @@ def bytes_split(input: Any, name: str | None = None) -> Tensor:
     >>> print(tf.strings.bytes_split("ab"))
     tf.Tensor([b'a' b'b'], shape=(2,), dtype=string)
     """
-    text = _one(input, "bytes_split")
-    return _tensor([text[i : i + 1] for i in range(len(text))])
+    return _parts(lambda text: [text[i : i + 1] for i in range(len(text))], input, "bytes_split")
 
 
 def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
@@ -234,7 +229,7 @@ def unicode_split(input: Any, input_encoding: str = "UTF-8", name: str | None = 
     >>> print(tf.strings.unicode_split("ab", "UTF-8"))
     tf.Tensor([b'a' b'b'], shape=(2,), dtype=string)
     """
-    return _tensor([c.encode() for c in _one(input, "unicode_split").decode(input_encoding)])
+    return _parts(lambda text: [c.encode() for c in text.decode(input_encoding)], input, "unicode_split")
 
 
 def unicode_decode(input: Any, input_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
@@ -246,7 +241,9 @@ def unicode_decode(input: Any, input_encoding: str = "UTF-8", name: str | None =
     >>> print(tf.strings.unicode_decode("hi", "UTF-8"))
     tf.Tensor([104 105], shape=(2,), dtype=int32)
     """
-    return as_tensor([ord(c) for c in _one(input, "unicode_decode").decode(input_encoding)], np.int32)
+    return _parts(
+        lambda text: [ord(c) for c in text.decode(input_encoding)], input, "unicode_decode", np.int32
+    )
 
 
 def unicode_encode(input: Any, output_encoding: str = "UTF-8", name: str | None = None) -> Tensor:
@@ -375,6 +372,8 @@ def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -
     tf.Tensor([1.5 2. ], shape=(2,), dtype=float32)
     """
     wanted, where = as_dtype(out_type), at(user_location())
+    if wanted is TEXT:
+        raise DtypeError(f"to_number makes numbers, not strings{where}")
 
     def number(text: bytes) -> Any:
         try:

@@ -453,6 +453,7 @@ def fill(*, shape: tuple[Size, ...], value: Any, dtype: np.dtype) -> TensorSpec:
     ShapeError
         For negative sizes.
     """
+    require(dtype.kind != "O" or not value or isinstance(value, bytes), f"no string is {value!r}")
     return TensorSpec(shape, dtype)
 
 
