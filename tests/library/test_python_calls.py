@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -201,6 +202,25 @@ def test_nothing_of_it_is_kept_in_files(tmp_path):
     quiet = tf.function(lambda x: (tf.py_function(print, [x], []), x)[1])
     with pytest.raises(tf.TracejitError, match="python_effect needs Python"):
         tf.export(quiet, [X.spec], name="quiet", outputs=("value",))
+
+
+def test_a_call_is_made_once_where_another_thread_assigns_in_between():
+    v, calls, others = tf.Variable(1.0), [], []
+
+    def slow(x):
+        calls.append(float(x))
+        others.append(threading.Thread(target=v.assign_add, args=(10.0,)))
+        others[-1].start()
+        others[-1].join(0.05)  # waits for this call to end
+        return x * 2.0
+
+    @tf.function
+    def f(x):
+        v.assign_add(tf.py_function(slow, [x], tf.float32))
+
+    f(tf.constant(1.0))
+    others[0].join()
+    assert calls == [1.0] and float(v) == 13.0
 
 
 def test_two_functions_are_never_taken_for_each_other():

@@ -98,6 +98,9 @@ class _OfNumbers:
         found = [np.asarray(y) for y in found]
         return [strings.as_numbers(y) if y.dtype is TEXT else y for y in found]
 
+    def __str__(self) -> str:
+        return str(self.function)
+
     def __repr__(self) -> str:
         return repr(self.function)
 

@@ -18,7 +18,7 @@ from ...core import settings
 from ...core.dim import Dim, assume, holds, substitute
 from ...core.errors import DtypeError, TracejitError, at, user_location
 from ...core.ir.graph import Graph, walk
-from ...core.op import ops
+from ...core.op import Op, ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Overwritten, Tensor, twin
 from ...core.tracing.dispatch import as_tensor, notify, state
@@ -90,6 +90,11 @@ def apart(leaves: list[Any], since: int = 0) -> list[Any]:
     return distinct
 
 
+def _is_told(op: Op) -> bool:
+    """Does somebody notice how often it runs? Who reads what is printed, or a function of the program."""
+    return "prints" in op.traits or ("effect" in op.traits and "this_process" in op.traits)
+
+
 class Specialization:
     """A traced function for one signature, which TensorFlow calls a concrete function.
 
@@ -154,7 +159,7 @@ class Specialization:
         self._updates = [(position - first, output) for position, output in self.graph.state]
         self._first = first
         self._in_rows = row_updates(self.graph)
-        self._once = any("prints" in node.op.traits for _, node in walk(self.graph))
+        self._once = any(_is_told(node.op) for _, node in walk(self.graph))
         self._results = len(self.graph.outputs) - len(self._updates)
         self._single = structure is LEAF
         self.trace_seconds, self.compile_seconds = trace_seconds, 0.0
@@ -207,7 +212,8 @@ class Specialization:
         """Run what assigns Variables: all new values become theirs at once, or the call raises and none does.
 
         A call that finds that another thread has assigned one of them meanwhile starts again from the new value, with
-        the others waiting so that it ends; what may run once only, as it prints, lets them wait from the start.
+        the others waiting so that it ends; what may run once only, as it prints or calls the program's functions, lets
+        them wait from the start.
         """
         variables = self.variables()
         if not self._once and self._in_rows is None:
