@@ -1,6 +1,7 @@
 """Variables under the names that branches and loops change: their values go on, their gradients reach them."""
 
 import collections
+from collections import Counter, OrderedDict, defaultdict
 
 import numpy as np
 import pytest
@@ -135,3 +136,27 @@ def test_objects_of_the_standard_library_that_hold_numbers(run):
         return x * values["k"]
 
     assert [float(run(f)(tf.constant(v))) for v in (2.0, -2.0)] == [32.0, 4.0]
+
+
+class Named(dict):
+    pass
+
+
+def test_objects_built_on_lists_and_dicts_stay_themselves_in_loops_and_what_is_in_them_is_handed_on():
+    def program(x):
+        counted, named, ordered = Counter(a=0), Named(k=[0.0]), OrderedDict(b=0.0, a=1.0)
+        sums, held, other = defaultdict(float), [named], ordered
+        for i in tf.range(3):
+            counted["a"] += 1
+            sums["s"] += x[i]
+            ordered["a"] += x[i]
+            if x[i] > 0:
+                held[0]["k"][0] += x[i]
+        if x[0] > 0:
+            named["k"][0] *= 2.0
+        assert type(counted) is Counter and type(named) is Named and held[0] is named and other is ordered
+        return counted["a"] + counted["never"], sums["s"] + sums["new"], other["a"], named["k"][0]
+
+    for x in (np.array([1.0, -2.0, 3.0]), np.array([-1.0, -2.0, -3.0])):
+        for got, want in zip(tf.function(program)(x), program(x), strict=True):
+            np.testing.assert_allclose(got, want)

@@ -200,6 +200,7 @@ class _LoopVariables:
             raise LoopTypeChanged(error) from None
         except Exception as error:
             raise escaping(error, f"the body of a {self.steps.what}") from error
+        self.around.handed_on = set().union(*(n.kept for n in self.names))
         self.around.check(f"the body of a {self.steps.what}")
         values = self.around.places.get()
         now = tracer()

@@ -99,6 +99,7 @@ class Surroundings:
         self.scratch: Places = Places((), (), ()) if scratch is None else scratch
         self.contents: ContainerSnapshot = ContainerSnapshot([*self.before, *self.scratch.get()])
         self.reachable: Reachable = Reachable(places.functions)
+        self.handed_on: set[int] = set()  # objects built on lists and dicts that go on with the variables
         self.log: MutationLog = MutationLog()
         self.arrays: Log = Log()
         remember(self, lambda: self.rollback)
@@ -145,7 +146,7 @@ class Surroundings:
 
     def check(self, what: str) -> None:
         """Raise where the body of `what` has changed something that must be handed on, or cannot be."""
-        other = self.reachable.foreign()
+        other = self.reachable.foreign(self.handed_on)
         if other is not None:
             raise change_of(other, what)
         more = [] if self.last else self.unknown()

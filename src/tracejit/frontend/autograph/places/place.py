@@ -139,6 +139,32 @@ class AttributePlace:
             delattr(self.owner, self.attribute)
 
 
+class ItemPlace:
+    """What a deque, or a list or dict of a class built on those, has in a place, past the methods of that class."""
+
+    __slots__ = ("name", "kind", "owner", "item")
+
+    def __init__(self, kind: type, owner: Any, item: Any):
+        self.name: str = f"{type(owner).__name__}[{item!r}]"
+        self.kind: Any = kind
+        self.owner = owner
+        self.item = item
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return id(self.owner), "item", self.item
+
+    def get(self) -> Any:
+        try:
+            return self.kind.__getitem__(self.owner, self.item)
+        except LookupError:
+            return UNSET
+
+    def set(self, value: Any) -> None:
+        if value is not UNSET and value is not self.get():
+            self.kind.__setitem__(self.owner, self.item, value)
+
+
 def _held_once(places: Sequence[Place]) -> set[int]:
     """Which arrays of NumPy's nothing knows but one of these places, by identity."""
     held = [(x, n) for x, n in map(_holders, places) if x.__class__ is np.ndarray and x.base is None]

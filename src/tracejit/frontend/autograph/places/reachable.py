@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from array import array
 from collections import ChainMap, OrderedDict, UserDict, UserList, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from ..values.growing import Growing
 from ..values.kinds import UNSET, is_undefined, traced
 from ..values.stacked import Stacked
 from ..values.weak import Weak
-from .place import AttributePlace, ClosureCell, GlobalName, Place
+from .place import AttributePlace, ClosureCell, GlobalName, ItemPlace, Place
 
 #: So many objects are looked at from one body: who reaches more than that reaches the whole program.
 LIMIT = 2000
@@ -90,7 +90,7 @@ class Reachable:
         kind = x.__class__
         if kind in _LEAVES or not self._is_new(id(x), x):
             return
-        if kind is tuple:
+        if isinstance(x, tuple):
             yield from ((item, where) for item in x)
         elif kind in KINDS:
             self.containers.append((where, x, contents_of(x)))
@@ -112,6 +112,7 @@ class Reachable:
         elif not isinstance(x, (ModuleType, Variable)):
             if isinstance(x, _OTHERS) and not _is_built_on(kind):
                 self.others.append((x, _items(x)))
+                yield from _inner_items(x)
             yield from self._of_class(x) if isinstance(x, type) else self._of_object(x)
 
     def _of_function(self, f: FunctionType) -> Iterator[tuple[Any, Where]]:
@@ -175,12 +176,12 @@ class Reachable:
                     grows = container.__class__ in (list, Growing, Stacked) and len(now) > len(before)
                     yield Change(where(), grows)
 
-    def foreign(self) -> Any:
+    def foreign(self, handed_on: Collection[int] = ()) -> Any:
         """A set, array or the like, neither list nor dict, that was changed; None where none was.
 
         Of classes built on lists and dicts numbers alone count: what else is put there is for a log.
         """
-        return next((x for x, before in self.others if _is_foreign(x, before)), None)
+        return next((x for x, was in self.others if id(x) not in handed_on and _is_foreign(x, was)), None)
 
     def restore(self) -> None:
         """Let everything hold what it held."""
@@ -289,6 +290,14 @@ def _items(x: Any) -> Any:
     if isinstance(x, dict):
         return dict(kind.items(x))
     return x[:] if kind is array else kind.copy(x)
+
+
+def _inner_items(x: Any) -> Iterator[tuple[Any, Where]]:
+    """What is in a list, dict or deque, and the places of it."""
+    if isinstance(x, list | dict | deque):
+        kind = _kind_of(x)
+        for item, value in dict.items(x) if isinstance(x, dict) else enumerate(kind.__iter__(x)):
+            yield value, functools.partial(_itself, ItemPlace(kind, x, item))
 
 
 def _kind_of(x: Any) -> Any:

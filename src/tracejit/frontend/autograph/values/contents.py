@@ -6,6 +6,7 @@ there; afterwards they get the contents that the compiled program computes.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -28,7 +29,17 @@ def containers(value: Any) -> Iterator[Any]:
 
 def identities(values: Iterable[Any]) -> set[int]:
     """Which objects these are."""
-    return {id(c) for v in values for c in containers(v)}
+    return {id(c) for v in values for c in _objects(v)}
+
+
+def _objects(value: Any) -> Iterator[Any]:
+    """As `containers`, with objects of classes that are built on lists and dicts."""
+    if value.__class__ in KINDS or isinstance(value, (list, dict)):
+        yield value
+    if isinstance(value, (list, dict, tuple)):
+        for item in dict.values(value) if isinstance(value, dict) else value:
+            if item.__class__ in KINDS or isinstance(item, (list, dict, tuple)):
+                yield from _objects(item)
 
 
 def contents_of(container: Any) -> Any:
@@ -100,8 +111,8 @@ def written_into(before: Any, new: Any, kept: set[int]) -> Any:
     """`new`, in the containers of `before` as far as those are `kept`."""
     if is_undefined(new) and before.__class__ in KINDS and id(before) in kept:
         put_contents(before, {new.name: new} if before.__class__ is dict else [new])
-    if before.__class__ is not new.__class__:
-        return new
+    if before.__class__ is not new.__class__ or new.__class__ is OrderedDict:
+        return _written_into_own(before, new, kept)
     if before.__class__ is tuple and len(before) == len(new):
         return tuple([written_into(b, n, kept) for b, n in zip(before, new, strict=True)])
     if before.__class__ not in KINDS or id(before) not in kept or before is new:
@@ -113,4 +124,22 @@ def written_into(before: Any, new: Any, kept: set[int]) -> Any:
         put_contents(before, {k: written_into(before.get(k), v, kept) for k, v in new.items()})
     else:
         put_contents(before, contents_of(new))
+    return before
+
+
+def _written_into_own(before: Any, new: Any, kept: set[int]) -> Any:
+    """A plain list or dict, as nests are, in an object of a class built on those, past the methods of that class."""
+    kind: Any = new.__class__
+    if kind not in (list, dict, OrderedDict) or not isinstance(before, kind) or id(before) not in kept:
+        return new
+    if kind is list:
+        known = list(list.__iter__(before))
+        inner = [written_into(b, n, kept) for b, n in zip(known, new, strict=False)]
+        list.__setitem__(before, slice(None), [*inner, *new[len(inner) :]])
+        return before
+    kind = OrderedDict if isinstance(before, OrderedDict) else dict
+    inner = {k: written_into(dict.get(before, k), v, kept) for k, v in new.items()}
+    if [*kind.keys(before)] != [*inner]:
+        kind.clear(before)
+    kind.update(before, inner)
     return before
