@@ -120,6 +120,12 @@ def test_errors_name_the_line():
         iter(tf.constant(1.0))
 
 
+def test_masks_of_tensors_from_outside_of_a_trace():
+    c = tf.constant([1.0, -2.0, 3.0])
+    found = tf.vectorized_map(lambda t: t * tf.reduce_sum(c[c > 0.0]), c)
+    np.testing.assert_array_equal(found, [4.0, -8.0, 12.0])
+
+
 def test_masks_that_a_compiled_function_computes_do_not_go_with_positions():
     with pytest.raises(ValueError, match=r"mask of bool\[2\].*index twice(.|\n)*test_indexing\.py"):
         tf.function(lambda x: x[x[:, 0, 0] > 0, :, [1, 2]])(A)

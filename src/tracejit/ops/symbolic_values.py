@@ -159,7 +159,8 @@ def counting(x: Tensor) -> Tensor:
 
 def origin(x: Tensor) -> Value:
     """What a traced tensor was before loops and branches captured it."""
-    return _outside(x._payload)
+    value = _outside(x._payload)
+    return value if value.__class__ is Value else x._payload  # what has a value is known where it is captured
 
 
 def home_of(numbers: Sequence[Any]) -> Trace | None:

@@ -138,8 +138,8 @@ def _written_into_own(before: Any, new: Any, kept: set[int]) -> Any:
         list.__setitem__(before, slice(None), [*inner, *new[len(inner) :]])
         return before
     kind = OrderedDict if isinstance(before, OrderedDict) else dict
-    inner = {k: written_into(dict.get(before, k), v, kept) for k, v in new.items()}
-    if [*kind.keys(before)] != [*inner]:
+    items = {k: written_into(dict.get(before, k), v, kept) for k, v in new.items()}
+    if [*kind.keys(before)] != [*items]:
         kind.clear(before)
-    kind.update(before, inner)
+    kind.update(before, items)
     return before
