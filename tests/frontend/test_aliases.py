@@ -635,6 +635,10 @@ def test_a_function_that_does_nothing_else_adds_in_place():
 def test_rows_at_positions_that_show_when_it_runs_are_views():
     def program(x, i):
         a, b, box = np.zeros((2, 3)), np.ones(3), [np.zeros(3), np.zeros(3)]
+        rest = np.zeros((2, 3))
+        rest[i:][0][1] = x[0]
+        part = rest[i:][0]
+        part[2] = x[1]
         row = a[i]
         row += x
         a[i][1] = 7.0
@@ -643,7 +647,7 @@ def test_rows_at_positions_that_show_when_it_runs_are_views():
             box[0][1] = x[0]
         box[0] += 1
         named["b"] *= x
-        return a, row, b, box
+        return a, row, b, box, rest
 
     x = np.array([1.5, -2.0, 3.0])
     for got, want in zip(

@@ -24,7 +24,7 @@ from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
 from ..arrays.reduce import whole
 from . import beyond, direct, late_slices
-from .storage import array_storage, is_in_place, seen_as
+from .storage import is_in_place, part_of_array, seen_as
 
 INT64 = np.dtype(np.int64)
 
@@ -248,7 +248,7 @@ def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
 
 
 def _shown(end: Any) -> str:
-    return str(end.spec) if isinstance(end, Tensor) else "" if end is None else repr(end)
+    return str(end.spec) if isinstance(end, Tensor) else repr(end)
 
 
 def _resolve_late(s: slice, size: Size, step: int) -> tuple[Size, Size, int]:
@@ -309,7 +309,7 @@ def view_of_array(x: np.ndarray, index: Any) -> Any:
     """``x[index]`` of an array of NumPy's, of which a part may be a view, at positions known when the function runs."""
     part = get(as_tensor(x), index)
     if part.shape and x.flags.writeable and _is_view(index):
-        array_storage(x, may_be=False).add(part, *_view_by(index))
+        part_of_array(part, x, *_view_by(index))
     return part
 
 

@@ -354,6 +354,12 @@ def array_storage(x: np.ndarray, may_be: bool = True) -> Storage:
     return entry[1]
 
 
+def part_of_array(part: Tensor, x: np.ndarray, view: View, put: Put) -> None:
+    """`part` is the `view` of an array of NumPy's, and written to by `put`."""
+    array_storage(x, may_be=False).add(part, view, put)
+    Trace.viewing = _noted_view
+
+
 def _checksum(x: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(x).view(np.uint8).data)
 
