@@ -656,6 +656,21 @@ def test_rows_at_positions_that_show_when_it_runs_are_views():
         np.testing.assert_array_equal(got, want)
 
 
+def test_what_is_read_before_an_update_waits_for_its_size():
+    def program(x, n):
+        a, w = np.zeros((3, 3)), np.zeros((3, 3))
+        a[0] = x
+        for _ in tf.range(2):
+            a += x
+        row = w[n:][0]
+        row[1] = x[1] * 2
+        return w, a
+
+    x = np.array([1.5, -2.0, 3.0])
+    for got, want in zip(tf.function(program)(x, tf.constant(2)), program(x, 2), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 def test_a_part_that_a_loop_writes_to_is_not_the_whole():
     def program(x, n):
         a = np.zeros((2, 3))

@@ -6,6 +6,7 @@ replaced in whatever order their rules were asked. A valid order in, a valid ord
 
 from __future__ import annotations
 
+from ...core.dim import Dim
 from ...core.ir.graph import Graph, Node, Value
 from ...ops.lowering import Nests, Reindex
 
@@ -29,6 +30,11 @@ def topological_order(graph: Graph) -> list[Node]:
     return nodes
 
 
+def _counts(node: Node) -> bool:
+    """May it be what tells how large others are, which do not name it?"""
+    return node.op.runs_graphs and any(isinstance(s, Dim) for v in node.outputs for s in v.spec.shape)
+
+
 def _brought_forward(nodes: list[Node], position: int, memory: Value, root: dict[Value, Value]) -> int:
     """Move the readers of `memory`, and what they need, in front of the node at `position`; how many moved."""
     later = nodes[position + 1 : position + 1 + WINDOW]
@@ -40,8 +46,8 @@ def _brought_forward(nodes: list[Node], position: int, memory: Value, root: dict
             waiting.update(node.outputs)
         elif not isinstance(node.op.lower, Reindex) and any(root.get(v, v) is memory for v in node.inputs):
             readers.append(node)
-    if not readers:
-        return 0
+    if not readers or any(map(_counts, later)):
+        return 0  # sizes may show in between
     moved = []
     for node in reversed(later):
         if node in readers or not wanted.isdisjoint(node.outputs):
