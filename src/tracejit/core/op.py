@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import field
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .dataclass import dataclass
-from .errors import DtypeError
+from .errors import DtypeError, at, user_location
 from .lazy import Later
 from .spec import TEXT, TensorSpec
 
@@ -375,6 +376,25 @@ def floating(spec: TensorSpec) -> TensorSpec:
     if not spec.differentiable:
         raise DtypeError(f"takes float or complex, got {spec.dtype.name}; cast it first")
     return spec
+
+
+def understood(
+    op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Tensors by position that were given by name, and the other keywords without ``name``, accepted everywhere.
+
+    TypeError for what would have no meaning.
+    """
+    attrs.pop("name", None)
+    inputs = (*inputs, *(attrs.pop(k) for k in takewhile(attrs.__contains__, op.tensors[len(inputs) :])))
+    unknown = [k for k in attrs if k not in op.keywords]
+    if unknown:
+        known = f", by keyword {', '.join(sorted(op.keywords))}" if op.keywords else ""
+        raise TypeError(
+            f"{op}() has no argument {unknown[0]!r}: it takes the tensors {', '.join(op.tensors)}{known}"
+            f"{at(user_location())}"
+        )
+    return inputs, attrs
 
 
 def numeric(spec: TensorSpec) -> TensorSpec:

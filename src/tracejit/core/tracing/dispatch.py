@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,7 @@ from ..errors import (
     user_stack,
 )
 from ..lazy import Later
-from ..op import Op
+from ..op import Op, understood
 from ..protocols import Guard, Interpreter, Recorder
 from ..protocols import Record as Record
 from ..spec import TEXT
@@ -453,25 +452,6 @@ def holds_tensors(x: Any) -> bool:
     return x.__class__ is Tensor or hasattr(x, "__tensor__") or x.__class__ is Dim
 
 
-def _understood(
-    op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Tensors by position that were given by name, and the other keywords without ``name``, accepted everywhere.
-
-    TypeError for what would have no meaning.
-    """
-    attrs.pop("name", None)
-    inputs = (*inputs, *(attrs.pop(k) for k in takewhile(attrs.__contains__, op.tensors[len(inputs) :])))
-    unknown = [k for k in attrs if k not in op.keywords]
-    if unknown:
-        known = f", by keyword {', '.join(sorted(op.keywords))}" if op.keywords else ""
-        raise TypeError(
-            f"{op}() has no argument {unknown[0]!r}: it takes the tensors {', '.join(op.tensors)}{known}"
-            f"{at(user_location())}"
-        )
-    return inputs, attrs
-
-
 def _located(op: Op, error: TracejitError) -> TracejitError:
     """What is wrong with arguments, with the op and the user's line, each once."""
     if is_explained(error):
@@ -486,7 +466,7 @@ def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
     """The user's door of an op: canonicalize, make tensors, apply."""
     if attrs:
         if not attrs.keys() <= self.keywords:
-            inputs, attrs = _understood(self, inputs, attrs)
+            inputs, attrs = understood(self, inputs, attrs)
         if attrs.get("dtype").__class__ is DType:
             attrs = {**attrs, "dtype": attrs["dtype"].dtype}
     if self.canonicalize is not None:
