@@ -103,11 +103,7 @@ class Dim:
             [(tuple(sorted(m + n, key=str)), a * b) for m, a in self.terms for n, b in _terms(other)]
         )
 
-    def __radd__(self, other: Size) -> Size:
-        return self + other
-
-    def __rmul__(self, other: Size) -> Size:
-        return self * other
+    __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Size:
         return self * -1
@@ -481,11 +477,7 @@ def _term(token: str, stream: Iterator[str]) -> tuple[Size, str]:
     value, token = _factor(token, stream)
     while token == "*":
         other, token = _factor(next(stream), stream)
-        if (
-            isinstance(value, Dim)
-            and isinstance(other, Dim)
-            and len(value.terms) * len(other.terms) > _LONGEST
-        ):
+        if len(getattr(value, "terms", ())) * len(getattr(other, "terms", ())) > _LONGEST:
             raise ValueError("a size has too many terms")
         value = value * other
     return value, token

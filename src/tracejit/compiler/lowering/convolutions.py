@@ -21,12 +21,15 @@ from ..loopir.operands import View as Operand
 from .builder import FLOAT16, FLOAT32, Builder
 from .liveness import Liveness
 from .nodes import SMALL_MATMUL, Lowering
-from .views import View
+from .views import View, row_major
 
 ROOM = 1 << 19
 """Bytes of windows that are laid out at a time, which a second cache holds beside the filters."""
-LEAST, DEEP = 256, 1024
+LEAST, DEEP = 192, 1024
 """Windows of a product at least, as each reads all filters; and of a sum over windows, as each reads all sums."""
+TABLE, MOST_TABLES = 1 << 16, 64
+"""Bytes of sums over windows up to which each block of images has a table of its own, so that threads take blocks; and
+so many tables at the most."""
 
 
 def lower_convolution(
@@ -41,10 +44,10 @@ def lower_convolution(
         return [_sums(b, out, seen, w)]
     filters = _matrix(b, w, inner, n)
     result = b.empty(out)
-    with _blocks(b, (seen, result), inner, LEAST) as (windows, rows):
-        laid = b.empty(TensorSpec(windows.shape, out.dtype), "temp")
-        b.copy(windows, laid)
-        _product(b, _matrix(b, laid, -1, inner), filters, _matrix(b, rows, -1, n))
+    images, rows, *rest = out.shape[:-1]
+    together = _fitting(images, rows, product(rest), inner * out.dtype.itemsize, LEAST)
+    with _blocks(b, (seen, result), together) as (windows, made):
+        _product(b, _matrix(b, _laid(b, windows), -1, inner), filters, _matrix(b, made, -1, n))
     return [result]
 
 
@@ -56,19 +59,40 @@ def lower_filters(
     x, g = (b.copied(v) if v.buffer is None or v.moving else v for v in views)
     seen = _seen(x, g.shape[1:-1], out.shape[:-2], node.attrs)
     inner, n = product(out.shape[:-1]), out.shape[-1]
-    if 0 not in g.shape and not _by_kernel(out, (product(g.shape[:-1]), inner, n)):
+    if not _by_kernel(out, (product(g.shape[:-1]), inner, n)):
         return [_sums_over_windows(b, out, seen, g)]
+    g = g if g.is_contiguous else b.copied(g)
+    whole = g.shape[0], g.shape[1], product(g.shape[2:-1]), inner * out.dtype.itemsize
+    images, rows = _fitting(*whole, LEAST)
+    blocks = g.shape[0] // images if isinstance(g.shape[0], int) else 0
+    if rows == g.shape[1] and 1 < blocks <= MOST_TABLES and _is_small(inner, n, out.dtype):
+        table = b.empty(TensorSpec((blocks, inner, n), out.dtype))
+        with _blocks(b, (seen, g, table), (images, rows)) as (windows, given, sums):
+            laid = _laid(b, windows)
+            left, right = _matrix(b, laid, -1, inner).transposed((1, 0)), _matrix(b, given, -1, n)
+            _product(b, left, right, _matrix(b, sums, inner, n))
+        summed = TensorSpec((inner, n), out.dtype)
+        total = b.fold(summed, table.shape, (0,), "add", 0, lambda ix: b.load(table, ix))
+        return [replace(total, shape=out.shape, strides=row_major(out.shape))]
     result = b.empty(out)
     b.copy(View.literal(0, out.dtype).broadcast(out.shape), result)
-    if 0 in g.shape:
-        return [result]
-    g = g if g.is_contiguous else b.copied(g)
-    with _blocks(b, (seen, g), inner, DEEP) as (windows, rows):
-        laid = b.empty(TensorSpec(windows.shape, out.dtype), "temp")
-        b.copy(windows, laid)
-        turned = _matrix(b, laid, -1, inner).transposed((1, 0))
-        _product(b, turned, _matrix(b, rows, -1, n), _matrix(b, result, inner, n), accumulate=True)
+    with _blocks(b, (seen, g), _fitting(*whole, DEEP)) as (windows, given):
+        laid = _laid(b, windows)
+        left, right = _matrix(b, laid, -1, inner).transposed((1, 0)), _matrix(b, given, -1, n)
+        _product(b, left, right, _matrix(b, result, inner, n), accumulate=True)
     return [result]
+
+
+def _laid(b: Builder, windows: View) -> View:
+    """What windows see in memory of its own."""
+    laid = b.empty(TensorSpec(windows.shape, windows.dtype), "temp")
+    b.copy(windows, laid)
+    return laid
+
+
+def _is_small(inner: Size, n: Size, dtype: np.dtype) -> bool:
+    size = inner * n * dtype.itemsize
+    return isinstance(size, int) and size <= TABLE
 
 
 def _by_kernel(out: TensorSpec, sizes: tuple[Size, ...]) -> bool:
@@ -140,19 +164,17 @@ def _product(b: Builder, left: View, right: View, result: View, accumulate: bool
 
 
 @contextmanager
-def _blocks(b: Builder, views: tuple[View, View], inner: Size, least: int) -> Iterator[list[View]]:
-    """Loops over blocks of `least` windows, of the views the parts that belong to one: some images, or rows of one."""
-    images, rows, *rest = views[0].shape[: len(views[1].shape) - 1]
-    together = _fitting(images, rows, product(rest), inner * views[0].dtype.itemsize, least)
-    steps = [(0, together[0])] if together[1] == rows else [(0, 1), (1, together[1])]
+def _blocks(b: Builder, views: Sequence[View], together: tuple[Size, Size]) -> Iterator[list[View]]:
+    """Loops over blocks of so many images, and rows of each; of the views the parts that belong to a block."""
     parts, block = list(views), b.block
     loops: list[While] = []
-    for axis, many in steps:
-        count = parts[0].shape[axis] // many if many != 1 else parts[0].shape[axis]
+    for axis, many in enumerate(together if together[1] != parts[0].shape[1] else together[:1]):
+        size = parts[0].shape[axis]
+        count = size // many if isinstance(size, int) else size
         if count == 1:
             continue
         index = b.fresh("n")
-        parts = [_part(v, axis, many, index) for v in parts]
+        parts = [_part(v, axis, v.shape[axis] // count if isinstance(size, int) else 1, index) for v in parts]
         loops.append(While(index, count, []))
     for loop in loops:
         b.block.append(loop)

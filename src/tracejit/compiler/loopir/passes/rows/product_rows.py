@@ -20,7 +20,7 @@ from ....report import REWRITES, fired, wants
 from ...effects import Effects, effects, sequences
 from ...ir import Call, Combine, Compute, Load, Nest, Program, Size_, Store, While, walk
 from ...operands import Buffer, Index, Name
-from ...statement import Statement
+from ...statement import Statement, all_renamed
 from ..parallelize import Stretches, independent, is_filled_first
 
 FEWEST = 4
@@ -40,7 +40,7 @@ def fuse_products(program: Program) -> Program:
     """Give products a loop over rows with what is before and behind them, in place; returns the program."""
     names = (f"r{k}" for k in count())
     for block in sequences(program.body):
-        if any(isinstance(s, Call) and s.function == "matmul" for s in block):
+        if any(_is_product(s) or _is_loop_of_products(s) for s in block):
             _fuse_block(block, program, names)
     return program
 
@@ -58,10 +58,23 @@ def _fuse_block(block: list[Any], program: Program, names: Iterator[Name]) -> No
         place += 1
 
 
+def _is_product(s: Statement) -> bool:
+    return isinstance(s, Call) and s.function == "matmul"
+
+
+def _is_loop_of_products(s: Statement) -> bool:
+    """Is it a loop over rows already, as a convolution over images is?"""
+    if not isinstance(s, While) or s.cond or s.test is not None or s.swaps or s.reverse or s.fills:
+        return False
+    return isinstance(s.count, int) and all(isinstance(i, Nest) or _is_product(i) for i in s.body)
+
+
 def _rows_of(block: Sequence[Any], place: int) -> list[int]:
     """In how many rows a product may be done, by the nests that make or read its rows; the likeliest number first."""
     call = block[place]
-    if not isinstance(call, Call) or call.function != "matmul":
+    if _is_loop_of_products(call):
+        return [call.count] if call.count >= FEWEST else []
+    if not _is_product(call):
         return []
     m, k, n = call.sizes
     if not all(isinstance(size, int) for size in (m, k, n)) or n * k > LARGEST_RIGHT:
@@ -183,8 +196,10 @@ class Group:
 
     def of_one_row(self, s: Statement) -> list[Any] | None:
         """What a statement does in one row of the loop; None if it is not done row by row."""
-        if isinstance(s, Call) and s.function == "matmul":
+        if isinstance(s, Call) and _is_product(s):
             return self.product(s)
+        if isinstance(s, While) and _is_loop_of_products(s) and s.count == self.rows:
+            return all_renamed(s.body, {s.index: self.index})
         if not isinstance(s, Nest) or not s.axes or s.axes[0].size != self.rows:
             return None
         if s.axes[0].kind != "parallel" or not all(isinstance(inner, SIMPLE) for inner in walk([s])):
