@@ -22,7 +22,7 @@ import numpy as np
 Candidate = Callable[[], object]
 REFERENCE = "tracejit"
 UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "ns": 1e9}
-SHORTEST_TURN = 1e-3
+SHORTEST_TURN = 1e-2  # seconds; caches are warm and workers awake after a tenth of it, as in programs
 
 
 @dataclass(frozen=True)

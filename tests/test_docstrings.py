@@ -42,7 +42,7 @@ FACES = [
     "",
     *sorted((PUBLIC | BATTERIES | OUTSIDE) - {"raw_ops"}),
     "compat.v1",
-    "numpy.matrix_functions",
+    "numpy.linalg",
     "scipy.linalg",
     "scipy.special",
 ]

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     )
 
     from ..core.tensor import Tensor as ndarray
-    from . import fft
-    from . import matrix_functions as linalg
+    from . import fft, linalg
     from .applying import *
     from .array_api import *
     from .array_api import __array_namespace_info__, _namespace_of
@@ -64,8 +63,8 @@ if TYPE_CHECKING:
     from .elements.taking import *
     from .index_arrays import *
     from .joining import *
+    from .linalg import matrix_transpose
     from .making import *
-    from .matrix_functions import matrix_transpose
     from .order.ordering import *
     from .order.sets import *
     from .products import *

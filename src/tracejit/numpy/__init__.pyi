@@ -246,6 +246,8 @@ from tracejit.numpy.joining import tile as tile
 from tracejit.numpy.joining import unstack as unstack
 from tracejit.numpy.joining import vsplit as vsplit
 from tracejit.numpy.joining import vstack as vstack
+from tracejit.numpy import linalg as linalg
+from tracejit.numpy.linalg import matrix_transpose as matrix_transpose
 from tracejit.numpy.making import arange as arange
 from tracejit.numpy.making import c_ as c_
 from tracejit.numpy.making import copy as copy
@@ -266,9 +268,6 @@ from tracejit.numpy.making import tri as tri
 from tracejit.numpy.making import vander as vander
 from tracejit.numpy.making import zeros as zeros
 from tracejit.numpy.making import zeros_like as zeros_like
-from tracejit.numpy import matrix_functions as _linalg
-linalg = _linalg
-from tracejit.numpy.matrix_functions import matrix_transpose as matrix_transpose
 from tracejit.numpy.order.ordering import argpartition as argpartition
 from tracejit.numpy.order.ordering import argsort as argsort
 from tracejit.numpy.order.ordering import lexsort as lexsort

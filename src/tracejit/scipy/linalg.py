@@ -15,8 +15,8 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..linalg import matrices, roots
 from ..numpy.conversion import array, floats, two_floats
-from ..numpy.matrix_functions import cholesky as lower_factor
-from ..numpy.matrix_functions import det, expm, inv
+from ..numpy.linalg import cholesky as lower_factor
+from ..numpy.linalg import det, expm, inv
 from ..numpy.products import kron
 from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.factors import identity_of

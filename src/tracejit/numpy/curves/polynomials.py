@@ -15,8 +15,8 @@ from ...ops.arrays.shape import expand_dims, stack
 from ...ops.elementwise.arithmetic import matched
 from ...ops.tensor.indexing import get
 from ..conversion import array, arrays, values_of, wide_floats
+from ..linalg import eigvals, lstsq
 from ..making import vander
-from ..matrix_functions import eigvals, lstsq
 from ..shapes import atleast_1d
 from .calculus import convolve
 

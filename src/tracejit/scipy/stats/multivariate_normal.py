@@ -7,8 +7,7 @@ from typing import Any
 
 from ...core.op import ops
 from ...core.tensor import Tensor
-from ...numpy import matrix_functions as linalg
-from ...numpy import reductions
+from ...numpy import linalg, reductions
 from ...numpy.conversion import array, floats
 from ...ops.arrays.shape import expand_dims
 from ...ops.linalg.factors import identity_of
