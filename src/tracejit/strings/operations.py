@@ -365,6 +365,8 @@ def _shown(value: Any, precision: int) -> str:
 def to_number(input: Any, out_type: Any = np.float32, name: str | None = None) -> Tensor:
     """Text, each element of `input`, as numbers of the dtype `out_type`; ValueError for text that is none.
 
+    DtypeError for strings as `out_type`.
+
     Examples
     --------
     >>> import tracejit as tf

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...core.dim import maximum as larger_size
+from ...core.dtype import is_bfloat16
 from ...core.errors import DtypeError
 from ...core.op import Attrs, defop, numeric, ops, ordered, sample
 from ...core.op import real as floats
@@ -117,7 +118,7 @@ def elementary(scalar: str, low: float = -2.0, high: float = 2.0, complex: bool 
 
 def canonical_cast(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     dtype = as_dtype(inputs[1] if len(inputs) == 2 else attrs["dtype"])
-    if dtype.kind not in "biufcV":  # which NumPy's kernel would make
+    if (dtype.kind not in "biufc" or dtype.isbuiltin == 2) and not is_bfloat16(dtype):  # NumPy would make it
         raise DtypeError(f"a cast makes numbers and bools, not {dtype_name(dtype)}: see strings.as_string")
     return inputs[:1], {"dtype": dtype}
 

@@ -22,13 +22,13 @@ from ..batch import moved
 from ..elementwise.arithmetic import matched, one_factor_is_zero
 from ..lowering import Compose, Structure
 
-Numbers = tuple[int, ...]
-
 MOST_PLACES = 64
 """Places of a window up to which what each gives is added by itself."""
 
 
-def counts(sizes: Sequence[Any], window: Sequence[Any], strides: Numbers, dilations: Numbers) -> Numbers:
+def counts(
+    sizes: Sequence[Any], window: Sequence[Any], strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> tuple[int, ...]:
     """How many windows there are along each axis."""
     reaches = ((w - 1) * d + 1 for w, d in zip(window, dilations, strict=True))
     return tuple(
@@ -44,7 +44,9 @@ def _as_conj(x: Any) -> Any:
 # ---- with arrays ----------------------------------------------------------------------------------------
 
 
-def _windows(x: np.ndarray, window: Sequence[int], strides: Numbers, dilations: Numbers) -> np.ndarray:
+def _windows(
+    x: np.ndarray, window: Sequence[int], strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> np.ndarray:
     """What windows see, a row each, in memory of its own."""
     many = counts(x.shape[1:-1], window, strides, dilations)
     along = x.strides[1:-1]
@@ -60,21 +62,33 @@ def _rows(x: np.ndarray) -> np.ndarray:
     return x.reshape(product(x.shape[:-1]), x.shape[-1])
 
 
-def _kernel(x: np.ndarray, w: np.ndarray, *, strides: Numbers, dilations: Numbers) -> np.ndarray:
+def _kernel(
+    x: np.ndarray, w: np.ndarray, *, strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> np.ndarray:
     many = counts(x.shape[1:-1], w.shape[:-2], strides, dilations)
     seen = _windows(x, w.shape[:-2], strides, dilations)
     return np.matmul(seen, _rows(w)).reshape(x.shape[0], *many, w.shape[-1])
 
 
 def _filters_kernel(
-    x: np.ndarray, g: np.ndarray, *, window: Numbers, strides: Numbers, dilations: Numbers
+    x: np.ndarray,
+    g: np.ndarray,
+    *,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
 ) -> np.ndarray:
     seen = _windows(x, window, strides, dilations)
     return np.matmul(seen.T, _rows(g)).reshape(*window, x.shape[-1], g.shape[-1])
 
 
 def _inputs_kernel(
-    g: np.ndarray, w: np.ndarray, *, sizes: Numbers, strides: Numbers, dilations: Numbers
+    g: np.ndarray,
+    w: np.ndarray,
+    *,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
 ) -> np.ndarray:
     window, channels = w.shape[:-2], w.shape[-2]
     back = np.matmul(_rows(g), _rows(w).T).reshape(*g.shape[:-1], *window, channels)
@@ -143,8 +157,12 @@ def _work(inputs: Any, outputs: Any) -> int:
     return sizes[-1] * max(sizes[0], 1)
 
 
-def _fits(x: TensorSpec, w: TensorSpec, window: Sequence[Any], what: str) -> None:
+def _fits(
+    x: TensorSpec, w: TensorSpec, window: Sequence[Any], moves: Sequence[tuple[int, ...]], what: str
+) -> None:
     numeric(x)
+    steps = f"strides and dilations are positive, one for each axis, got {moves}"
+    require(all(len(m) == len(window) and all(n >= 1 for n in m) for m in moves), steps)
     require(0 not in window, f"windows see something, those of {shape_text(tuple(window))} nothing")
     shapes = f"{shape_text(x.shape)} and {shape_text(w.shape)}"
     require(len(x.shape) == len(w.shape) >= 3, f"{what} have as many axes, three or more; got {shapes}")
@@ -170,12 +188,14 @@ def _fits(x: TensorSpec, w: TensorSpec, window: Sequence[Any], what: str) -> Non
         sample((1, 4, 3, 5, 1), (2, 1, 3, 1, 1), strides=(1, 1, 2), dilations=(2, 1, 1)),
     ),
 )
-def convolution(x: TensorSpec, w: TensorSpec, *, strides: Numbers, dilations: Numbers) -> TensorSpec:
+def convolution(
+    x: TensorSpec, w: TensorSpec, *, strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> TensorSpec:
     """Products of what windows of `x` see with filters `w`, ``(batch, ..., outputs)``; the filters are not turned.
 
     Windows are `strides` apart, the places that one sees `dilations`. ShapeError where channels differ.
     """
-    _fits(x, w, w.shape[:-2], "images and filters")
+    _fits(x, w, w.shape[:-2], (strides, dilations), "images and filters")
     require(same(x.shape[-1], w.shape[-2]), f"{x.shape[-1]} channels, and filters for {w.shape[-2]}")
     many = counts(x.shape[1:-1], w.shape[:-2], strides, dilations)
     return TensorSpec((x.shape[0], *many, w.shape[-1]), x.dtype)
@@ -203,10 +223,15 @@ def convolution(x: TensorSpec, w: TensorSpec, *, strides: Numbers, dilations: Nu
     ),
 )
 def convolution_filters(
-    x: TensorSpec, g: TensorSpec, *, window: Numbers, strides: Numbers, dilations: Numbers
+    x: TensorSpec,
+    g: TensorSpec,
+    *,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
 ) -> TensorSpec:
     """The cotangent of the filters of a `convolution` of `x`, from that of its result: sums over all windows."""
-    _fits(x, g, window, "images and what became of them")
+    _fits(x, g, window, (strides, dilations), "images and what became of them")
     many = counts(x.shape[1:-1], window, strides, dilations)
     wanted = (x.shape[0], *many)
     require(
@@ -216,7 +241,9 @@ def convolution_filters(
     return TensorSpec((*window, x.shape[-1], g.shape[-1]), x.dtype)
 
 
-def _inputs_parts(g: Any, w: Any, *, sizes: Numbers, strides: Numbers, dilations: Numbers) -> Any:
+def _inputs_parts(
+    g: Any, w: Any, *, sizes: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> Any:
     """By windows that move over the cotangent, zeros in between; or place by place of a window, where that is less."""
     rank, window, (channels, outputs) = len(sizes), w.shape[:-2], w.shape[-2:]
     if 0 in g.shape[1:-1]:
@@ -235,7 +262,9 @@ def _inputs_parts(g: Any, w: Any, *, sizes: Numbers, strides: Numbers, dilations
     return ops.convolution(g, turned, strides=(1,) * rank, dilations=dilations)
 
 
-def _scattered(g: Any, w: Any, sizes: Numbers, strides: Numbers, dilations: Numbers) -> Any:
+def _scattered(
+    g: Any, w: Any, sizes: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> Any:
     """What each place of a window gives, added where windows saw it."""
     many, window, channels = g.shape[1:-1], w.shape[:-2], w.shape[-2]
     rows, filters = (ops.reshape(v, shape=(product(v.shape[:-1]), v.shape[-1])) for v in (g, w))
@@ -273,10 +302,15 @@ def _scattered(g: Any, w: Any, sizes: Numbers, strides: Numbers, dilations: Numb
     ),
 )
 def convolution_inputs(
-    g: TensorSpec, w: TensorSpec, *, sizes: Numbers, strides: Numbers, dilations: Numbers
+    g: TensorSpec,
+    w: TensorSpec,
+    *,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
 ) -> TensorSpec:
     """The cotangent of what a `convolution` with filters `w` was given, of `sizes`, from that of its result."""
-    _fits(g, w, w.shape[:-2], "what became of images and filters")
+    _fits(g, w, w.shape[:-2], (strides, dilations), "what became of images and filters")
     require(same(g.shape[-1], w.shape[-1]), f"{g.shape[-1]} outputs, and filters for {w.shape[-1]}")
     many = counts(sizes, w.shape[:-2], strides, dilations)
     require(
