@@ -28,7 +28,6 @@ measured = 2.0 * np.exp(-0.5 * t) * np.cos(3.0 * t) + noise * rng.normal(size=t.
 # The residuals are one function of an array of parameters. Its Jacobian is compiled: one call of machine code per
 # iteration of the optimizer.
 
-
 # %%
 @tf.function
 def residuals(p):
@@ -50,9 +49,9 @@ J = jacobian(fit.x).numpy()
 errors = np.sqrt(np.diag(np.linalg.inv(J.T @ J)))
 for name, value, error in zip(("amplitude", "rate", "frequency"), fit.x, errors):
     print(f"{name:9} {value:.2f} +- {error:.2f}")
-# > amplitude 1.98 +- 0.01
-# > rate      0.50 +- 0.01
-# > frequency 3.00 +- 0.00
+#> amplitude 1.98 +- 0.01
+#> rate      0.50 +- 0.01
+#> frequency 3.00 +- 0.00
 
 # %% [markdown]
 # ## A look at it

@@ -15,7 +15,6 @@ import tracejit as tf
 # Four evaluations per step, the classical Runge-Kutta method. The loop is ordinary Python; it becomes a loop of machine
 # code, forwards and backwards.
 
-
 # %%
 def rate_of_change(z, p):
     prey, predators = z[0], z[1]
@@ -45,14 +44,13 @@ solve = tf.function(lambda p: solution(p, tf.constant(start), 0.05, 400))
 rng = np.random.default_rng(0)
 measured = solve(true_rates).numpy() * np.exp(0.02 * rng.normal(size=(400, 2)))
 print(measured.shape)
-# > (400, 2)
+#> (400, 2)
 
 
 # %% [markdown]
 # ## The fit
 #
 # Logarithms of the rates keep them positive. SciPy takes value and gradient from one call.
-
 
 # %%
 def misfit(log_rates):
@@ -64,7 +62,7 @@ compiled = tf.function(tf.value_and_grad(misfit))
 guess = np.log([1.0, 0.5, 0.12, 0.5])
 fit = minimize(lambda q: [x.numpy() for x in compiled(q)], guess, jac=True, method="L-BFGS-B")
 print(np.round(np.exp(fit.x), 2))
-# > [1.1 0.4 0.1 0.4]
+#> [1.1 0.4 0.1 0.4]
 
 # %% [markdown]
 # ## A look at it

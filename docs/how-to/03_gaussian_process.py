@@ -20,7 +20,6 @@ y = np.sin(x) + 0.1 * rng.normal(size=x.size)
 #
 # Three parameters, all by their logarithms: the length scale, the size of the signal and that of the noise.
 
-
 # %%
 def kernel(a, b, log_scale, log_size):
     apart = (a[:, None] - b[None, :]) / tf.exp(log_scale)
@@ -38,14 +37,13 @@ compiled = tf.function(tf.value_and_grad(negative_log_likelihood))
 fit = minimize(lambda p: [v.numpy() for v in compiled(p)], np.zeros(3), jac=True, method="L-BFGS-B")
 scale, size, noise = np.exp(fit.x)
 print(f"length {scale:.1f}, noise {noise:.2f}")
-# > length 1.7, noise 0.11
+#> length 1.7, noise 0.11
 
 
 # %% [markdown]
 # ## A prediction
 #
 # The same functions, eagerly or compiled.
-
 
 # %%
 @tf.function
@@ -54,17 +52,13 @@ def predicted(p, new):
     factor = tf.linalg.cholesky(covariance)
     across = kernel(x, new, p[0], p[1])
     white = tf.linalg.triangular_solve(factor, across, lower=True)
-    mean = tf.linalg.matvec(
-        white, tf.linalg.triangular_solve(factor, y[:, None], lower=True)[:, 0], transpose_a=True
-    )
+    mean = tf.linalg.matvec(white, tf.linalg.triangular_solve(factor, y[:, None], lower=True)[:, 0], transpose_a=True)
     return mean, tf.sqrt(tf.exp(2 * p[1]) - tf.reduce_sum(white**2, axis=0))
 
 
 mean, deviation = predicted(fit.x, np.array([1.0, 3.0, 9.0]))
-print(
-    bool(np.all(np.abs(mean.numpy()[:2] - np.sin([1.0, 3.0])) < 0.2)), bool(deviation[2] > 3 * deviation[0])
-)
-# > True True
+print(bool(np.all(np.abs(mean.numpy()[:2] - np.sin([1.0, 3.0])) < 0.2)), bool(deviation[2] > 3 * deviation[0]))
+#> True True
 
 # %% [markdown]
 # ## A look at it

@@ -24,7 +24,6 @@ weights = [
 #
 # `u` is a function of one number; `grad` twice and `vmap` give its second derivative at all points.
 
-
 # %%
 def u(point):
     inside = tf.tanh(point * weights[0][0] + weights[1])
@@ -49,10 +48,10 @@ def step():
 optimizer = tf.optimizers.Adam(0.02)
 losses = [float(step()) for _ in range(1500)]
 print(losses[-1] < 1e-3 * losses[0])
-# > True
+#> True
 error = np.max(np.abs(tf.vmap(u)(tf.constant(x)).numpy() - np.sin(x)))
 print(bool(error < 0.01))
-# > True
+#> True
 
 # %% [markdown]
 # ## A look at it

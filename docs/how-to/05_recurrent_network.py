@@ -20,7 +20,6 @@ labels = (coins.sum(axis=1) > 7).astype(np.int32)
 #
 # Weights in a dict; the loop runs over the second axis.
 
-
 # %%
 def made(rng, hidden=16):
     def normal(*shape):
@@ -59,7 +58,7 @@ def step(sequences, labels):
 losses = [float(step(inputs, labels)) for _ in range(200)]
 right = tf.equal(tf.argmax(logits(w, tf.constant(inputs)), axis=1, output_type=tf.int32), labels)
 print(float(tf.reduce_mean(tf.cast(right, tf.float32))) > 0.97)
-# > True
+#> True
 
 # %% [markdown]
 # ## A look at it

@@ -14,7 +14,6 @@ import tracejit as tf
 # `log(1 + exp(x))` overflows, and so does its derivative by the chain rule. `custom_gradient` gives both in a stable
 # form. The rule is made of tensors, so it is differentiated again.
 
-
 # %%
 @tf.custom_gradient
 def log1pexp(x):
@@ -28,16 +27,15 @@ def log1pexp(x):
 
 slope = tf.grad(log1pexp)
 print(float(log1pexp(tf.constant(1000.0))), float(slope(tf.constant(1000.0))))
-# > 1000.0 1.0
+#> 1000.0 1.0
 print(round(float(tf.grad(slope)(tf.constant(0.0))), 4))
-# > 0.25
+#> 0.25
 
 
 # %% [markdown]
 # ## Through what cannot be differentiated
 #
 # Rounding has a derivative of zero. Trained quantization takes that of the identity instead.
-
 
 # %%
 @tf.custom_gradient
@@ -46,14 +44,13 @@ def rounded(x):
 
 
 print(tf.grad(lambda x: tf.reduce_sum(rounded(x) ** 2))(tf.constant([0.4, 1.6])).numpy())
-# > [0. 4.]
+#> [0. 4.]
 
 
 # %% [markdown]
 # ## The solution of an equation
 #
 # A solver need not be differentiated step by step: `root` takes the derivative of the equation itself.
-
 
 # %%
 @tf.function
@@ -64,4 +61,4 @@ def wright(x):
 x = tf.constant(2.0, tf.float64)
 w = wright(x)
 print(round(float(w), 6), round(float(tf.grad(wright)(x)), 6), round(float(w / (1 + w)), 6))
-# > 1.557146 0.608939 0.608939
+#> 1.557146 0.608939 0.608939

@@ -54,7 +54,7 @@ for _ in range(40):
 # %%
 guessed = tf.argmax(model(points[500:]), axis=1).numpy()
 print("better than 95 %:", np.mean(guessed == label[500:]) > 0.95)
-# > better than 95 %: True
+#> better than 95 %: True
 
 # %% [markdown]
 # ## A look at it

@@ -34,7 +34,7 @@ found = optimize.minimize(
     hessp=lambda x, v: product(x, v).numpy(),
 )
 print(found.success, np.round(found.x, 3))
-# > True [1. 1. 1. 1. 1. 1. 1. 1. 1. 1.]
+#> True [1. 1. 1. 1. 1. 1. 1. 1. 1. 1.]
 
 
 # %% [markdown]
@@ -52,7 +52,7 @@ def system(x):
 jacobian = tf.function(tf.jacfwd(system))
 root = optimize.root(lambda x: system(x).numpy(), np.zeros(2), jac=lambda x: jacobian(x).numpy())
 print(np.round(root.x, 4))
-# > [0.8412 0.1588]
+#> [0.8412 0.1588]
 
 
 # %% [markdown]
@@ -69,4 +69,4 @@ def bump(x, width):
 
 area, error = integrate.quad(bump, -np.inf, np.inf, args=(2.0,))
 print(round(area, 6), round(2.0 * np.sqrt(np.pi), 6))
-# > 3.544908 3.544908
+#> 3.544908 3.544908

@@ -28,11 +28,9 @@ exported = tf.export(misfit, ["f64[n,3]", "f64[3]", "f64[n]"], name="misfit", wr
 folder = pathlib.Path(tempfile.mkdtemp())
 exported.write(folder / "libmisfit.so")
 exported.write(folder / "misfit.h")
-prototype = [
-    line for line in (folder / "misfit.h").read_text().splitlines() if line.startswith("int32_t misfit(")
-]
+prototype = [line for line in (folder / "misfit.h").read_text().splitlines() if line.startswith("int32_t misfit(")]
 print(len(prototype), "function")
-# > 1 function
+#> 1 function
 
 # %% [markdown]
 # ## Call it
@@ -53,7 +51,7 @@ status = library.misfit(*pointers, rows, work)
 
 expected = 2.0 * x.T @ (x @ w - y) / 20
 print(status, np.allclose(value, np.mean((x @ w - y) ** 2)), np.allclose(gradient, expected))
-# > 0 True True
+#> 0 True True
 
 # %% [markdown]
 # ## Read it back
@@ -64,4 +62,4 @@ print(status, np.allclose(value, np.mean((x @ w - y) ** 2)), np.allclose(gradien
 exported.save(folder / "misfit.tja")
 again = tf.load(folder / "misfit.tja")
 print(again.name)
-# > misfit
+#> misfit
