@@ -209,10 +209,11 @@ def test_without_its_package_there_is_a_word_of_what_to_install():
     program = (
         "import sys; sys.modules['ml_dtypes'] = None\n"
         "import tracejit as tf\n"
-        "for ask in (lambda: tf.bfloat16, lambda: tf.zeros([2], 'bfloat16')):\n"
+        "x = tf.constant(1.5)\n"
+        "for ask in (lambda: tf.cast(x, tf.bfloat16), lambda: tf.zeros([2], 'bfloat16'), lambda: tf.bfloat16.max):\n"
         "    try: ask()\n"
         "    except ImportError as error: print('tracejit[bfloat16]' in str(error))\n"
-        "print(tf.constant(1.5).numpy())"
+        "print(x.dtype == tf.bfloat16, tf.bfloat16.name, tf.bfloat16.is_floating, x.numpy())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True", "1.5"]
+    assert done.stdout.split() == ["True"] * 3 + ["False", "bfloat16", "True", "1.5"]

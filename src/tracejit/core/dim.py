@@ -103,7 +103,8 @@ class Dim:
             [(tuple(sorted(m + n, key=str)), a * b) for m, a in self.terms for n, b in _terms(other)]
         )
 
-    __radd__, __rmul__ = __add__, __mul__
+    __radd__ = __add__
+    __rmul__ = __mul__
 
     def __neg__(self) -> Size:
         return self * -1

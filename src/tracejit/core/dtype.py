@@ -95,7 +95,7 @@ class DType:
             other = "object" if other == "string" else other
         try:
             return bool(self.dtype == other)
-        except (TypeError, ValueError, SyntaxError):
+        except (TypeError, ValueError, SyntaxError, ImportError):
             return False
 
     def __hash__(self) -> int:
@@ -106,6 +106,8 @@ class DType:
         def __getattr__(self, name: _Text) -> Any:
             if name.startswith("_"):
                 raise AttributeError(f"a dtype has no {name!r}")
+            if name == "dtype":  # of the one that waits for its package
+                return bfloat16()
             try:
                 return getattr(self.dtype, name)
             except AttributeError:
@@ -217,6 +219,21 @@ def bfloat16() -> np.dtype:
             ) from None
         BFLOAT16.append(np.dtype(ml_dtypes.bfloat16))
     return BFLOAT16[0]
+
+
+def bfloat16_or_its_name() -> DType:
+    """bfloat16; where its package is not installed, what can be asked about and compared, but has no numbers."""
+    try:
+        return DTYPES[bfloat16()]
+    except ImportError:
+        named: DType = object.__new__(DType)
+        like = DTYPES[np.dtype(np.float16)]
+        facts = {
+            n: getattr(like, n) for n in DType.__slots__ if n.startswith("is_") or n in ("kind", "itemsize")
+        }
+        for name, fact in {**facts, "name": "bfloat16", "_hash": hash("bfloat16")}.items():
+            object.__setattr__(named, name, fact)
+        return named
 
 
 def is_bfloat16(dtype: np.dtype) -> bool:
