@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from tracejit.runtime import pool
 
 
 def rows(x, n):
@@ -192,3 +193,30 @@ def test_memory_is_given_back():
     f(tf.constant(1.0), tf.constant(5))
     for n in (1, 1000, 10):
         assert np.isfinite(float(f(tf.constant(1.0), tf.constant(n))))
+
+
+def test_memory_of_large_results_is_used_again():
+    f = tf.function(rows)
+    x, n = np.ones(1 << 15), np.int64(8)
+    seen = set()
+    for _ in range(4):
+        y = f(x, n).numpy()
+        assert y.shape == (8, 1 << 15) and y[-1, -1] == 2.0**-8
+        seen.add(y.__array_interface__["data"][0])
+        del y
+    assert len(seen) < 4
+    held = [f(x, n).numpy() for _ in range(3)]
+    assert len({y.__array_interface__["data"][0] for y in held}) == 3 and not pool._lent
+
+
+def test_a_call_that_fails_gives_large_memory_back():
+    @tf.function
+    def f(x, n, i):
+        y = rows(x, n)
+        return y, tf.gather(y[0], i)
+
+    x, n = np.ones(1 << 15), np.int64(8)
+    assert f(x, n, np.array([3]))[1].numpy() == [0.5]
+    with pytest.raises(IndexError, match="32768"):
+        f(x, n, np.array([1 << 15]))
+    assert not pool._lent

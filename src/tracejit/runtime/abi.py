@@ -34,7 +34,7 @@ WORKSPACE_ALIGN = 64
 """Alignment of the workspace, and the largest alignment `alloc` must be asked for."""
 
 LARGE = 1 << 20
-"""Bytes from which the callee asks `alloc_large` for memory that it releases itself."""
+"""Bytes from which the callee asks `alloc_large` for memory."""
 
 ALLOC_TYPE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 FREE_TYPE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -53,7 +53,7 @@ class Context(ctypes.Structure):
     ----------
     alloc, free : address
         ``ptr alloc(i64 align, i64 bytes)`` with bytes a positive multiple of align, null on failure;
-        ``void free(ptr)``. Callee-allocated outputs come from `alloc` and are owned by the caller.
+        ``void free(ptr)``. Callee-allocated outputs come from `alloc`, or `alloc_large`, and are owned by the caller.
     workspace, workspace_bytes
         Scratch memory for this call, aligned to ``WORKSPACE_ALIGN``.
     constants, functions
@@ -65,8 +65,7 @@ class Context(ctypes.Structure):
     detail
         Values for the placeholders of an error message.
     alloc_large, free_large
-        As `alloc` and `free`, for ``LARGE`` bytes and more that do not outlive the call: memory may be kept for
-        the next call.
+        As `alloc` and `free`, for ``LARGE`` bytes and more: memory may be kept for the next call.
     loops
         Where the callee is when it polls: the outermost loop and the innermost one, each by the place in the
         message table of the line it stands at (-1: none), the iterations behind it, and of how many (-1: not known).

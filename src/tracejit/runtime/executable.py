@@ -17,7 +17,7 @@ from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Size, evaluate
 from tracejit.core.errors import FAILURES
 from tracejit.runtime import abi, hostcall, interrupt
-from tracejit.runtime.pool import LEND_ADDRESS, POOL, SMALLEST, TAKE_BACK_ADDRESS, Block
+from tracejit.runtime.pool import LEND_ADDRESS, POOL, SMALLEST, TAKE_BACK_ADDRESS, adopted
 from tracejit.runtime.signature import Signature
 
 Message = str | tuple[str, str]
@@ -299,14 +299,15 @@ class Executable:
             address = frame.buffers[place]
             if not address and 0 not in shape:
                 raise RuntimeError(f"a compiled function did not make output {index} of shape {shape}")
-            outputs[index] = Block(address, 0).array(shape, dtype) if address else np.empty(shape, dtype)
+            outputs[index] = adopted(address).array(shape, dtype) if address else np.empty(shape, dtype)
             frame.buffers[place] = 0
 
     def _release(self, frame: _Frame) -> None:
         """Free what the callee had allocated."""
         for index in self.signature.callee_allocated:
             place = abi.place_of_output(len(self.signature.inputs), index)
-            abi.release(frame.buffers[place] or None)
+            if frame.buffers[place]:
+                adopted(frame.buffers[place])  # and nobody keeps it
             frame.buffers[place] = 0
 
     def _fail(self, frame: _Frame, status: int) -> None:

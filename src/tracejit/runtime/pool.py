@@ -151,6 +151,11 @@ def _take_back(address: int) -> None:
         _lent.pop(address, None)
 
 
+def adopted(address: int) -> Block:
+    """What compiled code hands over, lent or allocated, as a block that nobody else has."""
+    return _lent.pop(address, None) or Block(address, 0)
+
+
 _thunks = ALLOC_TYPE(_lend), FREE_TYPE(_take_back)
 
 #: Addresses of the functions that compiled code calls for large blocks, and to give them back.

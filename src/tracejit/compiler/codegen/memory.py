@@ -10,7 +10,7 @@ from ..ir_text import NULL, Value, integer
 from ..loopir.ir import Allocate, Free, Grow
 from ..loopir.operands import Buffer
 from .writing.buffers import offset
-from .writing.context import CTX, ctx_place, field, leave
+from .writing.context import CTX, ctx_place, leave
 from .writing.kernel import KernelWriter
 
 #: Bytes with which memory that grows begins: loops that run a few times take memory once.
@@ -34,7 +34,7 @@ def reserve(k: KernelWriter, b: Buffer, needed: Value, keep: bool) -> None:
         more = w.intrinsic("smax", w.mul(room, integer(2)), integer(FIRST // b.dtype.itemsize))
         elements = w.intrinsic("smax", needed, more if keep else room)
         old = w.load("ptr", k.cells[b])
-        new = allocated(k, b, size_of(k, b, elements))
+        new = allocated(k, size_of(k, b, elements))
         with w.leaving(w.compare("eq", new, NULL), "full"):
             leave(k, abi.STATUS_OUT_OF_MEMORY)
         if keep:
@@ -54,10 +54,8 @@ def size_of(k: KernelWriter, b: Buffer, elements: Value) -> Value:
     return w.binary("and", reach, integer(-abi.WORKSPACE_ALIGN))
 
 
-def function_for(k: KernelWriter, b: Buffer, size: Value, small: str, large: str) -> Value:
-    """The function of ctx that provides, or releases, memory of this size; what is handed over is always small."""
-    if b.slot >= 0:
-        return field(k, "ptr", small)
+def function_for(k: KernelWriter, size: Value, small: str, large: str) -> Value:
+    """The function of ctx that provides, or releases, memory of this size."""
     is_large = k.w.effect(
         "i1", 1, f"icmp sge {size.typed}, {abi.LARGE}"
     )  # not in front of the block it is for
@@ -65,9 +63,9 @@ def function_for(k: KernelWriter, b: Buffer, size: Value, small: str, large: str
     return k.w.load("ptr", k.w.step(CTX, which))
 
 
-def allocated(k: KernelWriter, b: Buffer, size: Value) -> Value:
+def allocated(k: KernelWriter, size: Value) -> Value:
     w = k.w
-    function = function_for(k, b, size, "alloc", "alloc_large")
+    function = function_for(k, size, "alloc", "alloc_large")
     where = ctx_place(k, "allocations")
     w.store(w.add(w.load("i64", where), integer(1)), where)
     return w.effect("ptr", 1, f"call ptr {function}(i64 {abi.WORKSPACE_ALIGN}, {size.typed})")
@@ -78,7 +76,7 @@ def release(k: KernelWriter, b: Buffer, pointer: Value) -> None:
     w = k.w
     with w.when(w.compare("eq", pointer, NULL), "free", unless=True):
         size = size_of(k, b, w.load("i64", k.rooms[b]))
-        w.stmt(f"call void {function_for(k, b, size, 'free', 'free_large')}({pointer.typed})")
+        w.stmt(f"call void {function_for(k, size, 'free', 'free_large')}({pointer.typed})")
 
 
 def free(k: KernelWriter, s: Free) -> None:
