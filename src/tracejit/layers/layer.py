@@ -78,7 +78,7 @@ def give_mask(x: Any, mask: Any) -> None:
     """Say which steps of `x` count: those where `mask`, ``(batch, steps)`` of bools, is True."""
     if isinstance(x, tf.Tensor):
         serial = x.serial
-        _masks[serial] = weakref.ref(x, lambda _: _masks.pop(serial, None)), mask
+        _masks[serial] = weakref.ref(x, functools.partial(_masks.pop, serial)), mask
 
 
 class Layer(Configurable, tf.Module):

@@ -17,7 +17,7 @@ from tracejit.core.dataclass import dataclass
 from tracejit.core.dim import Size, evaluate
 from tracejit.core.errors import FAILURES
 from tracejit.runtime import abi, hostcall, interrupt
-from tracejit.runtime.pool import LEND_ADDRESS, POOL, SMALLEST, TAKE_BACK_ADDRESS, adopted
+from tracejit.runtime.pool import LEND_ADDRESS, POOL, SMALLEST, TAKE_BACK_ADDRESS, Block, adopted
 from tracejit.runtime.signature import Signature
 
 Message = str | tuple[str, str]

@@ -7,6 +7,7 @@ through `signature.describe`. Inside a trace, and with ``settings(eager=True)``,
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import time
 import weakref
@@ -490,6 +491,6 @@ class Function(Inspected):
         with self._lock:  # threads that come at once get one function, traced once
             known = table.get(key)
             if known is None or known[0]() is not instance:
-                ref = weakref.ref(instance, lambda _: table.pop(key, None))
+                ref = weakref.ref(instance, functools.partial(table.pop, key))
                 known = table[key] = (ref, Function(Method(self.python_function, ref), *self.options()))
         return known

@@ -34,25 +34,23 @@ Put = Callable[[Tensor, Any], Tensor]
 
 
 class Member:
-    """An object that stands for an array, or for a view of it, which may be written to where there is a `put`."""
+    """An object that stands for an array, or for a view of it, which may be written to where there is a `put`.
 
-    __slots__ = ("ref", "storage", "view", "put", "__weakref__")
+    Nobody knows it any more when its tensor dies. What Python calls then is C code: Ctrl-C would be lost in a function.
+    """
+
+    __slots__ = ("ref", "_end", "storage", "view", "put", "__weakref__")
 
     def __init__(self, tensor: Tensor, storage: Storage, view: View | None, put: Put | None = None):
-        self.ref: weakref.ref[Tensor] = weakref.ref(tensor, partial(_forget, _members, id(tensor), self))
+        key = id(tensor)
+        self.ref: weakref.ref[Tensor] = weakref.ref(tensor, partial(_members.pop, key))
+        self._end = weakref.ref(tensor, partial(storage.fresh.pop, key))
         self.storage = storage
         self.view = view
         self.put = put
 
 
 _members: dict[int, Member] = {}
-
-
-def _forget(members: dict[int, Member], key: int, member: Member, _: object) -> None:
-    if members.get(key) is member:
-        del members[key]
-    if member.storage.fresh.get(key) is member:
-        del member.storage.fresh[key]
 
 
 class Storage:
@@ -65,7 +63,7 @@ class Storage:
     reason : str
         Then: what has written to it, and where.
     fresh : dict
-        Who stands for it and has not been overwritten, by identity.
+        Who stands for it and has not been overwritten, by identity; always this dict.
     maybe : list of Storage
         Arrays that may be this one.
     in_place : bool
@@ -97,7 +95,8 @@ class Storage:
         now, reason, maybe, fresh = self.now, self.reason, list(self.maybe), dict(self.fresh)
 
         def restore() -> None:
-            self.now, self.reason, self.maybe, self.fresh = now, reason, list(maybe), {}
+            self.now, self.reason, self.maybe = now, reason, list(maybe)
+            self.fresh.clear()
             for key, member in fresh.items():
                 tensor = member.ref()
                 if tensor is not None:
@@ -146,8 +145,9 @@ class Storage:
     def outdate(self) -> None:
         """Whoever reads one of its members gets what it holds now."""
         Overwritten.exist = True
-        fresh, self.fresh = self.fresh, {}
-        for member in fresh.values():
+        members = list(self.fresh.values())
+        self.fresh.clear()
+        for member in members:
             tensor = member.ref()
             if tensor is not None and tensor.__class__ in (
                 Tensor,
@@ -347,7 +347,7 @@ def array_storage(x: np.ndarray, may_be: bool = True) -> Storage:
     root = whole_of(x)
     entry = _arrays.get(id(root))
     if entry is None or entry[0]() is not root:
-        entry = weakref.ref(root, partial(_forget_array, id(root))), Storage(None, root), 0
+        entry = weakref.ref(root, partial(_arrays.pop, id(root))), Storage(None, root), 0
     elif may_be:
         _require_unchanged(entry)
     _arrays[id(root)] = *entry[:2], _checksum(root) if may_be else entry[2]
@@ -378,11 +378,6 @@ def _require_unchanged(entry: tuple[weakref.ref[np.ndarray], Storage, int]) -> N
             "an array of NumPy's is changed in place after a branch or loop in which a name of it may have been given "
             f"another value: write x[...] = v, or change a copy, made with .copy(){at(user_location())}"
         )
-
-
-def _forget_array(key: int, ref: object) -> None:
-    if key in _arrays and _arrays[key][0] is ref:
-        del _arrays[key]
 
 
 def array_written(x: np.ndarray) -> None:

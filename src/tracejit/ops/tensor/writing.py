@@ -9,6 +9,8 @@ is written to it.
 from __future__ import annotations
 
 import sys
+import weakref
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -58,10 +60,7 @@ class Sharing(Rewritten):
     def __init__(self, lender: Tensor):
         self.lender = lender
         self.np_dtype = lender.np_dtype
-        _lenders[id(self)] = id(lender)
-
-    def __del__(self) -> None:
-        del _lenders[id(self)]
+        _lenders[id(self)] = weakref.ref(self, partial(_lenders.pop, id(self))), id(lender)
 
     def __tensor__(self) -> Tensor:
         lender = self.lender
@@ -75,13 +74,13 @@ class Sharing(Rewritten):
         return sys.getrefcount(lender) > _sharing_with(lender) + ONE_LOCAL + 1 or named_twice(lender, frame)
 
 
-#: The lender of each that shares the memory of one, which it keeps alive; both by their ``id()``.
-_lenders: dict[int, int] = {}
+#: Of each that shares the memory of a lender, which it keeps alive: how it is forgotten, and the lender; by ``id()``.
+_lenders: dict[int, tuple[weakref.ref[Sharing], int]] = {}
 
 
 def _sharing_with(tensor: Tensor) -> int:
     """How many share the memory of `tensor`."""
-    return list(_lenders.values()).count(id(tensor)) if _lenders else 0
+    return [lender for _, lender in list(_lenders.values())].count(id(tensor)) if _lenders else 0
 
 
 def sharing(tensor: Tensor) -> Tensor:
