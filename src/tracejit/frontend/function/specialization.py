@@ -29,7 +29,7 @@ from ..recording.losses import takes_out
 from ..recording.taken import again, arrays_of
 from ..regions.memory_policies import LoopMemory, report
 from ..state.row_updates import in_range, row_updates
-from ..state.variable import Variable, changing, commit_all, tracer
+from ..state.variable import Variable, changing, commit_all, store_all, tracer
 from ..structure import LEAF, Structure, kind_of, unflatten
 from .binding import bound_arrays
 from .compile_warnings import warn_if_slow
@@ -302,9 +302,7 @@ class Specialization:
             outputs = CallForm.make(inputs, self.graph).apply()
             if outputs and takes_out(self.graph):
                 notify("inside", outputs[0])
-        for variable, output in self._updates:
-            notify("assign", outputs[output], variables[variable].key().serial)
-            variables[variable].store(outputs[output])
+        store_all([variables[v] for v, _ in self._updates], [outputs[y] for _, y in self._updates])
         return unflatten(self.structure, list(outputs[: self._results]))
 
     def require_its_own(self) -> None:

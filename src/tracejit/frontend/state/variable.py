@@ -329,12 +329,8 @@ class Variable(ByPosition, TensorMethods):
         return x
 
     def store(self, tensor: Tensor) -> None:
-        """Make `tensor` the value from here on; ShapeError where it has another shape or dtype."""
-        if tensor.shape != self.spec.shape:
-            raise ShapeError(
-                f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
-                f"{tensor.spec}{at(user_location())}"
-            )
+        """Make `tensor` the value from here on; ShapeError where it has another shape."""
+        self._require_shape(tensor)
         now = tracer()
         if now is None:
             with changing:
@@ -342,6 +338,13 @@ class Variable(ByPosition, TensorMethods):
             return
         held = now.hold(self, self.spec)
         held.now, held.assigned = now.lift(tensor), True
+
+    def _require_shape(self, tensor: Tensor) -> None:
+        if tensor.shape != self.spec.shape:
+            raise ShapeError(
+                f"an update of {self.name!r} of shape {shape_text(self.spec.shape)} gives "
+                f"{tensor.spec}{at(user_location())}"
+            )
 
     def commit(self, array: np.ndarray) -> None:
         """Store `array`, of the right shape and dtype, as the value: what a compiled call computed."""
@@ -369,6 +372,18 @@ def commit_all(variables: Sequence[Variable], arrays: Sequence[np.ndarray]) -> N
     """Store what a compiled call computed: in all of them or in none, as no signal is answered in between."""
     values = [Tensor(a) for a in arrays]
     deque(map(setattr, variables, repeat("_value"), values), maxlen=0)  # runs no Python code
+
+
+def store_all(variables: Sequence[Variable], tensors: Sequence[Tensor]) -> None:
+    """Tell recorders, and make `tensors` the values from here on: in all of them or in none."""
+    for variable, tensor in zip(variables, tensors, strict=True):
+        variable._require_shape(tensor)
+        notify("assign", tensor, variable.key().serial)
+    if tracer() is None:
+        commit_all(variables, [tensor.array for tensor in tensors])
+        return
+    for variable, tensor in zip(variables, tensors, strict=True):
+        variable.store(tensor)
 
 
 def _widens(given: np.dtype, to: np.dtype) -> bool:
