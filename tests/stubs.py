@@ -26,6 +26,7 @@ def stubs() -> dict[Path, str]:
     for face in sorted(PACKAGE.rglob("__init__.py")):
         if "lazily(__name__)" in face.read_text(encoding="utf-8"):
             found[face.with_suffix(".pyi")] = _face(face)
+    found[PACKAGE / "raw_ops.pyi"] = _registry(PACKAGE / "raw_ops.py")
     classic = PACKAGE / "compat" / "v1" / "__init__.py"
     return found | {classic.with_suffix(".pyi"): _classic(classic)}
 
@@ -72,6 +73,15 @@ def _face(path: Path) -> str:
     return _HEAD.format(ast.get_docstring(tree)) + "".join(f"{line}\n" for line in lines)
 
 
+def _registry(path: Path) -> str:
+    """The ops, under their type names."""
+    about = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    names = "".join(f"{name}: Callable[..., Any]\n" for name in dir(tracejit.raw_ops) if name[0].isupper())
+    table = {"gradient_table": ("tracejit.inspect.registry", "gradient_table")}
+    imports = ["", "from collections.abc import Callable", "from typing import Any", "", *_imports(table), ""]
+    return _HEAD.format(about) + "".join(f"{line}\n" for line in imports) + names
+
+
 def _classic(path: Path) -> str:
     """What `tracejit` has, what the module of older names imports and makes itself, and what it says has moved."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -93,7 +103,7 @@ def _classic(path: Path) -> str:
     here |= {name: ("tracejit", name) for name in others if not name.startswith("_")}
     return (
         _HEAD.format(ast.get_docstring(tree))
-        + "from types import SimpleNamespace\n"
+        + "from types import SimpleNamespace as _SimpleNamespace\n"
         + "".join(f"{line}\n" for line in _imports(here))
         + "".join(f"{name} = {meant}\n" for name, meant in aliases.items())
         + "".join(f"{line}\n" for line in made)

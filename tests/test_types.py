@@ -109,6 +109,52 @@ def test_names_of_faces_are_known_statically(face: str):
     assert public(module) & {*getattr(module, "__all__", own)} <= shown(PACKAGE / face)
 
 
+def test_ops_are_known_by_their_type_names():
+    assert {name for name in dir(tf.raw_ops) if name[0].isupper()} <= shown(PACKAGE / "raw_ops")
+
+
+#: Prints what modules list, as an editor asks for it that has just started, and where each thing is from.
+LISTED = """
+import sys, types
+import tracejit
+
+def home(x):
+    return x.__name__ if isinstance(x, types.ModuleType) else getattr(x, "__module__", None) or "tracejit"
+
+print({name: home(getattr(tracejit, name)) for name in dir(tracejit) if name[0] != "_"})
+for path in sys.argv[1:]:
+    module = tracejit
+    for part in path.split("."):
+        module = getattr(module, part)
+    print({name: home(getattr(module, name)) for name in dir(module) if name[0] != "_"})
+"""
+
+
+def _is_foreign(home: str) -> bool:
+    return home.partition(".")[0] in {*sys.stdlib_module_names, "__future__"} - {"builtins"}
+
+
+def test_modules_list_what_is_meant_for_users():
+    inner = {
+        "config",
+        "summary",
+        "numpy.fft",
+        "numpy.linalg",
+        "scipy.stats.norm",
+        "keras.regularizers",
+        "compat.v1",
+    }
+    faces = sorted(tf._FACES | inner)
+    text = subprocess.run([sys.executable, "-c", LISTED, *faces], capture_output=True, text=True, check=True)
+    lists = dict(zip(["tracejit", *faces], map(ast.literal_eval, text.stdout.splitlines()), strict=True))
+    assert all(lists.values())
+    wrong = {face: {n for n, home in names.items() if _is_foreign(home)} for face, names in lists.items()}
+    assert not {face: names for face, names in wrong.items() if names}
+    rooms = {"core", "ops", "frontend", "runtime", "compiler"}
+    assert not rooms & {*lists["tracejit"], *lists["compat.v1"]}
+    assert {"np", "as_tensor", "user_location"} & set().union(*lists.values()) == set()
+
+
 def test_function_is_declared_with_its_parameters():
     stub = ast.parse((PACKAGE / "frontend" / "function" / "declared.pyi").read_text(encoding="utf-8"))
     names = [[a.arg for a in f.args.args] for f in stub.body if isinstance(f, ast.FunctionDef)]

@@ -4,13 +4,14 @@ The public names, nothing else. ``import tracejit as tf`` runs programs written 
 of the 2018-2020 tutorials; :func:`function` compiles them.
 """
 
+import sys as _sys
 import typing as _typing
 
 from .core import seams as _seams
 from .core.lazy import WholeFirst as _WholeFirst
+from .core.lazy import as_face as _as_face
 from .core.lazy import loaded as _loaded
 from .core.lazy import long_lived as _long_lived
-from .core.lazy import unknown_in as _unknown_in
 
 if _typing.TYPE_CHECKING:  # `later`, written by `python -m stubs` in `tests`, is what the tables below name
     from ._names import *
@@ -88,6 +89,14 @@ def _load_all() -> None:
     with _long_lived():
         names = vars(_loaded(f"{__name__}._names"))
     globals().update({name: x for name, x in names.items() if not name.startswith("_")})
+    _look_at_faces()
+
+
+def _look_at_faces() -> None:
+    """Let faces that others have loaded, so that nobody asked here, be like those that were asked for."""
+    for name in _FACES:
+        if face := _sys.modules.get(f"{__name__}.{name}"):
+            _as_face(face)
 
 
 _whole_first = _WholeFirst(__name__, lambda part: part in _ALONE or part.startswith("runtime"), _load_all)
@@ -102,14 +111,16 @@ if not _typing.TYPE_CHECKING:
                 return globals()[name]
         if name in _FACES:
             face = _loaded(f"{__name__}.{name}")
-            vars(face).setdefault("__getattr__", _unknown_in(face.__name__))
+            _look_at_faces()
             return face
         if name not in _NAMES:
             raise _seams.unknown_name(__name__, name, {*globals(), *_FACES, *_NAMES})
         value = globals()[name] = getattr(_loaded(f"{__name__}.{_NAMES[name]}"), name)
+        _look_at_faces()
         return value
 
 
 def __dir__() -> list[str]:
     _load_all()
-    return sorted({*globals(), *_FACES, *_NAMES})
+    rooms = {name for name, x in globals().items() if _sys.modules.get(f"{__name__}.{name}") is x}
+    return sorted({*globals(), *_NAMES} - rooms | _FACES)

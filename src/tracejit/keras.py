@@ -5,7 +5,7 @@ import sys
 from . import activations, callbacks, initializers, layers, losses, metrics, models, optimizers, regularizers
 from .arrays.labels import to_categorical
 from .arrays.padding import pad_sequences
-from .core.lazy import Namespace
+from .core.lazy import Namespace, as_face
 from .layers.inputs import InputLayer as Input
 from .layers.model import Model
 from .layers.sequential import Sequential
@@ -83,7 +83,7 @@ saving: Namespace = Namespace(
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here
 sys.modules.update(
     {
-        f"{__name__}.{m.__name__.split('.')[-1]}": m
+        f"{__name__}.{m.__name__.split('.')[-1]}": as_face(m)
         for m in (
             activations,
             callbacks,

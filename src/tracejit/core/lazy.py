@@ -88,8 +88,7 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
             raise seams.unknown_name(module, name, names)
         home, attribute = places[target]
         value = loaded(home)
-        if attribute is not None:
-            value = getattr(value, attribute)
+        value = as_face(value) if attribute is None else getattr(value, attribute)
         vars(face)[name] = value
         return value
 
@@ -115,6 +114,24 @@ def unknown_in(module: str) -> Callable[[str], Any]:
     return get
 
 
+def as_face(module: ModuleType) -> ModuleType:
+    """A module that users name: it says what may be meant by a name that it does not have, and lists no imports.
+
+    Parameters
+    ----------
+    module : module
+        It is changed, unless it says itself what it has.
+    """
+
+    def names_shown() -> list[str]:
+        public = vars(module).get("__all__") or defined(module.__name__)
+        return sorted({*public, *(name for name in vars(module) if name.startswith("_"))})
+
+    vars(module).setdefault("__getattr__", unknown_in(module.__name__))
+    vars(module).setdefault("__dir__", names_shown)
+    return module
+
+
 class Namespace(SimpleNamespace):
     """Names in a namespace that is no module; says what may be meant by one that it does not have.
 
@@ -126,8 +143,8 @@ class Namespace(SimpleNamespace):
 
     Examples
     --------
-    >>> import tracejit as tf
-    >>> tf.io.Namespace("tf.own", answer=42).answer
+    >>> from tracejit.core.lazy import Namespace
+    >>> Namespace("tf.own", answer=42).answer
     42
     """
 
@@ -252,7 +269,7 @@ def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str
             home = _resolved("." * s.level + (s.module or ""), package)
             for a in s.names:
                 if a.name == "*":
-                    places |= {name: (home, name) for name in _defined(home)}
+                    places |= {name: (home, name) for name in defined(home)}
                 else:
                     places[a.asname or a.name] = (
                         (f"{home}.{a.name}", None) if s.module is None else (home, a.name)
@@ -268,7 +285,7 @@ def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str
     return places, aliases
 
 
-def _defined(module: str) -> list[str]:
+def defined(module: str) -> list[str]:
     """The public names that a module defines; it is not imported for that."""
     path = os.path.join(PACKAGE, *module.split(".")[1:])
     file = os.path.join(path, "__init__.py") if os.path.isdir(path) else f"{path}.py"

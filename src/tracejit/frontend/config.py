@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core import seams
+from ..core import lazy, seams
 from ..core.settings import Settings, configure, current
 
 #: Set to True: a gradient that is None comes with a warning that says why, see ``GradientTape.explain``.
@@ -162,6 +162,9 @@ class _Switches(ModuleType):
         if name not in _NAMES:
             raise seams.unknown_name("tracejit.config", name, {*vars(self), *_NAMES})
         return getattr(current(), name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*lazy.defined(__name__), *_NAMES})
 
 
 _NAMES = {f.name for f in fields(Settings)}

@@ -3,9 +3,9 @@
 Names only, and a few that were nested: ``tf.contrib.eager``, ``tf.train.GradientDescentOptimizer``.
 """
 
-import sys
-from types import SimpleNamespace
-from typing import Any
+import sys as _sys
+from types import SimpleNamespace as _SimpleNamespace
+from typing import Any as _Any
 
 from ... import Variable as _Variable
 from ... import custom_gradient as _custom_gradient
@@ -52,7 +52,7 @@ enable_v2_behavior = enable_eager_execution
 arg_max = argmax
 arg_min = argmin
 
-train: SimpleNamespace = SimpleNamespace(
+train: _SimpleNamespace = _SimpleNamespace(
     AdadeltaOptimizer=_optimizers.AdadeltaOptimizer,
     AdagradOptimizer=_optimizers.AdagradOptimizer,
     AdamOptimizer=_optimizers.AdamOptimizer,
@@ -66,8 +66,8 @@ train: SimpleNamespace = SimpleNamespace(
     get_or_create_global_step=_classic.get_or_create_global_step,
     latest_checkpoint=_latest_checkpoint,
 )
-contrib: SimpleNamespace = SimpleNamespace(
-    eager=SimpleNamespace(
+contrib: _SimpleNamespace = _SimpleNamespace(
+    eager=_SimpleNamespace(
         Checkpoint=_Checkpoint,
         Iterator=iter,
         Variable=_Variable,
@@ -79,7 +79,7 @@ contrib: SimpleNamespace = SimpleNamespace(
         implicit_gradients=_classic.implicit_gradients,
         implicit_value_and_gradients=_classic.implicit_value_and_gradients,
         in_eager_mode=_executing_eagerly,
-        metrics=SimpleNamespace(
+        metrics=_SimpleNamespace(
             Accuracy=_accuracies.Accuracy,
             BinaryAccuracy=_accuracies.BinaryAccuracy,
             CategoricalAccuracy=_accuracies.CategoricalAccuracy,
@@ -122,12 +122,13 @@ MOVED = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    value: Any = sys.modules[__name__.split(".")[0]]
+def __getattr__(name: str) -> _Any:
+    value: _Any = _sys.modules[__name__.split(".")[0]]
     for part in MOVED.get(name, name).split("."):
         value = getattr(value, part)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *MOVED, *dir(sys.modules[__name__.split(".")[0]])})
+    parts = {name for name, x in globals().items() if _sys.modules.get(f"{__name__}.{name}") is x}
+    return sorted({*globals(), *MOVED, *dir(_sys.modules[__name__.split(".")[0]])} - parts)

@@ -4,7 +4,7 @@ Names only, and a few that were nested: ``tf.contrib.eager``, ``tf.train.Gradien
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
-from types import SimpleNamespace
+from types import SimpleNamespace as _SimpleNamespace
 from tracejit import Assert as Assert
 from tracejit import DType as DType
 from tracejit import DtypeError as DtypeError
@@ -174,7 +174,6 @@ from tracejit import multiply as multiply
 from tracejit import name_scope as name_scope
 from tracejit import negative as negative
 from tracejit import nest as nest
-from tracejit import newaxis as newaxis
 from tracejit import nn as nn
 from tracejit import no_gradient as no_gradient
 from tracejit import no_op as no_op
@@ -378,5 +377,5 @@ string_join = _string_join
 enable_v2_behavior = enable_eager_execution
 arg_max = argmax
 arg_min = argmin
-train: SimpleNamespace
-contrib: SimpleNamespace
+train: _SimpleNamespace
+contrib: _SimpleNamespace
