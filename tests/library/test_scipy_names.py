@@ -120,6 +120,17 @@ def test_convolution(mode):
             )
 
 
+def test_windows_lie_within_where_only_those_are_asked_for():
+    for a, b in ((A[:, :2], A[:3]), (A[:3], A[:, :2])):  # each is the longer one along one of the axes
+        size = np.array(a.shape) + b.shape - 1
+        first, last = np.minimum(a.shape, b.shape) - 1, np.maximum(a.shape, b.shape)
+        whole = scipy.signal.convolve(a, b)
+        assert whole.shape == tuple(size)
+        np.testing.assert_allclose(
+            signal.convolve(a, b, "valid"), whole[first[0] : last[0], first[1] : last[1]], atol=1e-12
+        )
+
+
 def test_convolution_along_some_axes():
     x, y = A[:3], A[:3, :4, None] * [1.0, 2.0]
     found = signal.convolve(x, y, axes=([1], [1]), dot_axes=([0], [0])).numpy()

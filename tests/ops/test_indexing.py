@@ -289,3 +289,19 @@ def test_what_may_fail_stays_in_a_loop_that_runs_no_iteration(part):
     np.testing.assert_array_equal(f(x, outside, tf.constant(0)), [1.0, 2.0])
     with pytest.raises((IndexError, RuntimeError)):
         f(x, outside, tf.constant(1))
+
+
+@pytest.mark.parametrize("width", [3, 200])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_what_is_added_at_repeated_positions_is_added_in_order(axis: int, width: int):
+    values = np.random.default_rng(axis).standard_normal((7, 7, 7, width)).astype(np.float32) * 1e3
+    positions, where = np.array([[3, -1, 0, 3], [0, 2, 3, 3]]), [s(None)] * axis
+    x = np.ones((7, 7, 7, width), np.float32)
+    added = np.take(values, [0, 3, 1, 6, 2, 5, 3, 4], axis=axis)
+    added = added.reshape(*values.shape[:axis], 2, 4, *values.shape[axis + 1 :])
+    wanted = x.copy()
+    np.add.at(wanted, (*where, positions), added)
+    np.testing.assert_array_equal(tf.scatter_add(x, positions, added, axis=axis).numpy(), wanted)
+    np.testing.assert_array_equal(x, 1.0)
+    with pytest.raises(IndexError, match=f"10 is out of bounds for axis {axis} with size 7"):
+        tf.scatter_add(x, positions + 7, added, axis=axis)

@@ -16,7 +16,6 @@ from ..numpy.conversion import arrays
 from ..numpy.products import einsum
 from ..ops.arrays.reduce import one_axis
 from ..ops.elementwise.arithmetic import matched
-from ..ops.tensor.indexing import get
 
 
 def convolve(
@@ -78,37 +77,29 @@ def convolve(
     ]
     moved: Any = x
     for a, b in zip(*along, strict=True):
-        moved = _windows(moved, a, known(y.shape[b]))
+        moved = _windows(moved, a, known(y.shape[b]), mode)
     letters = [*names[0], *(300 + i for i in range(len(along[0])))]
     for i, b in enumerate(along[1]):
         names[1][b] = 300 + i
     result = [*rest, *(names[0][a] for a in along[0])]
     turned = reverse(y, along[1]) if along[1] else y
     code = {name: i for i, name in enumerate(dict.fromkeys([*letters, *names[1]]))}
-    full = einsum(
+    return einsum(
         moved, [code[n] for n in letters], turned, [code[n] for n in names[1]], [code[n] for n in result]
     )
-    sizes = [(known(x.shape[a]), known(y.shape[b])) for a, b in zip(*along, strict=True)]
-    return _cut(full, sizes, mode)
 
 
-def _windows(x: Any, axis: int, size: int) -> Tensor:
-    """The axis padded with zeros, and behind the last axis so far of `x` the windows over it."""
-    width = [(size - 1, size - 1) if k == axis else (0, 0) for k in range(len(x.shape))]
-    wide = pad(x, width)
-    count = known(wide.shape[axis]) - size + 1
+def _windows(x: Any, axis: int, size: int, mode: str) -> Tensor:
+    """The axis padded with zeros, as far as `mode` asks, and behind the last axis so far of `x` the windows over it."""
+    own = known(x.shape[axis])
+    first, count = {
+        "full": (0, own + size - 1),
+        "same": ((size - 1) // 2, own),
+        "valid": (min(own, size) - 1, abs(own - size) + 1),
+    }[mode]
+    ends = (size - 1 - first, first + count - own)
+    wide = pad(x, [ends if k == axis else (0, 0) for k in range(len(x.shape))])
     places = np.arange(count)[:, None] + np.arange(size)
     rows: Any = ops.gather(wide, places, axis=axis)
     rank = len(x.shape)
     return ops.transpose(rows, perm=(*range(axis + 1), *range(axis + 2, rank + 1), axis + 1))
-
-
-def _cut(full: Any, sizes: Sequence[tuple[int, int]], mode: str) -> Tensor:
-    if mode == "full":
-        return full
-    lead = len(full.shape) - len(sizes)
-    index: list[Any] = [slice(None)] * lead
-    for first, second in sizes:
-        start = min(first, second) - 1 if mode == "valid" else (second - 1) // 2
-        index.append(slice(start, start + (abs(first - second) + 1 if mode == "valid" else first)))
-    return get(full, tuple(index))
