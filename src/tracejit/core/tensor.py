@@ -130,7 +130,12 @@ class Elided:
 
 def elided(tensor: Tensor) -> Tensor:
     """The same tensor as records know it, by serial number and spec, without the memory of its value."""
-    shell = Tensor(Elided(tensor.shape, tensor.np_dtype), tensor._spec)
+    payload = tensor._payload
+    sizes = payload.shape if payload.__class__ is np.ndarray else tensor.shape  # a property that costs more
+    shell = Tensor.__new__(Tensor)  # a serial number of its own would be thrown away
+    shell._payload = Elided(sizes, tensor.np_dtype)
+    shell._spec = tensor._spec
+    shell.np_dtype = tensor.np_dtype
     shell.serial = tensor.serial
     return shell
 

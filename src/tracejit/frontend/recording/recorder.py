@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ...core.autodiff.backprop import gradient_graph, input_cotangents
 from ...core.autodiff.scattered import dense
 from ...core.errors import TracejitError, take
@@ -76,7 +78,7 @@ class Recording:
             return
         first = outputs[0]
         if len(outputs) == 1:
-            if first.dtype.kind not in DIFFERENTIABLE:
+            if first.np_dtype.kind not in DIFFERENTIABLE:
                 self.passed_over(record)
                 return
             tracked.add(first.serial)
@@ -123,7 +125,7 @@ def without_unused_values(record: Record, tracked: tuple[bool, ...]) -> Record:
     attrs = tuple(record.attrs.items()) if record.attrs else ()
     tensors = inputs + outputs
     try:
-        key = (op, attrs, tracked, tuple([(t.dtype.num, t.shape) for t in tensors]))
+        key = (op, attrs, tracked, *[(t.np_dtype.num, _sizes(t)) for t in tensors])
         uses = _uses.get(key)
     except TypeError:  # an attribute that is not plain data
         return record
@@ -136,6 +138,12 @@ def without_unused_values(record: Record, tracked: tuple[bool, ...]) -> Record:
     kept = tuple([t if u else elided(t) for t, u in zip(tensors, uses, strict=True)])
     n = len(inputs)
     return Record(op, kept[:n], record.attrs, kept[n:], record.location)
+
+
+def _sizes(t: Tensor) -> tuple[Any, ...]:
+    """Its shape, without what a user's has besides."""
+    payload = t._payload
+    return payload.shape if payload.__class__ is np.ndarray else t.shape
 
 
 def _used_by_kind(record: Record, tracked: tuple[bool, ...], attrs: tuple[Any, ...]) -> tuple[bool, ...]:
