@@ -218,3 +218,14 @@ def test_what_was_assumed_is_kept_as_guards():
     assert graph.guards == (("==", N, Dim.of("m")),)
     with pytest.raises(ShapeError, match="do not broadcast"):
         unknown(lambda x, y: [x + y], (N,), (Dim.of("m"),), n=4, m=5)
+
+
+def test_errors_of_calls_with_many_operands_are_short():
+    rows = [tf.ones((2, 3))] * 400
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.concat([*rows, tf.ones((2, 4))], axis=0)
+    text = str(caught.value)
+    assert "float32[2,3], … 401 in all …, float32[2,4], axis=0)" in text and len(text) < 500
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.concat([*rows[:7], tf.ones((2, 4))], axis=0)
+    assert str(caught.value).count("float32[2,3]") >= 7

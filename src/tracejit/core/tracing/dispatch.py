@@ -269,7 +269,10 @@ def explain(
         except (ShapeError, DtypeError, UnknownSize) as better:
             error = better
     kind = type(error) if isinstance(error, (TracejitError, MemoryError, AssertionError)) else _kind(error)
-    call = f"{op}({', '.join(str(t.spec) for t in inputs)}{_attrs_text(attrs)}): "
+    operands = [str(t.spec) for t in inputs]
+    if len(operands) > _SHOWN:
+        operands[_SHOWN // 2 : -1] = [f"… {len(operands)} in all …"]
+    call = f"{op}({', '.join(operands)}{_attrs_text(attrs)}): "
     told = "" if "message" in attrs else call  # what a check says is meant for readers as it is
     return as_explained(kind(f"{told}{error}{at(location)}"))
 
@@ -284,7 +287,12 @@ def _kind(error: Exception) -> type[Exception]:
 
 def _attrs_text(attrs: Mapping[str, Any]) -> str:
     shown = {k: v for k, v in attrs.items() if isinstance(v, (int, float, str, tuple, np.dtype))}
-    return "".join(f", {k}={v.name if isinstance(v, np.dtype) else v}" for k, v in shown.items())
+    texts = {k: v.name if isinstance(v, np.dtype) else str(v) for k, v in shown.items()}
+    return "".join(f", {k}={v if len(v) < 300 else v[:200] + ' …'}" for k, v in texts.items())
+
+
+#: Operands that an error names.
+_SHOWN = 12
 
 
 # ---- who is in charge -----------------------------------------------------------------------------------
