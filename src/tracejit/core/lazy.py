@@ -127,8 +127,11 @@ def as_face(module: ModuleType) -> ModuleType:
         public = vars(module).get("__all__") or defined(module.__name__)
         return sorted({*public, *(name for name in vars(module) if name.startswith("_"))})
 
-    vars(module).setdefault("__getattr__", unknown_in(module.__name__))
-    vars(module).setdefault("__dir__", names_shown)
+    own = vars(module)
+    if "__getattr__" not in own:
+        own["__getattr__"] = unknown_in(module.__name__)
+    if "__dir__" not in own:
+        own["__dir__"] = names_shown
     return module
 
 
