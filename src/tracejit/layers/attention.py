@@ -15,9 +15,10 @@ import numpy as np
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..losses.steps import mask_of
 from ..nn import common as neural
 from ..nn.activations import softmax
-from .layer import Layer, is_training, mask_of
+from .layer import Layer, is_training
 
 
 def _weights(scores: Any, allowed: Any) -> Any:

@@ -135,6 +135,7 @@ class ReLU(Layer):
                 f"{max_value}, {negative_slope} and {threshold}{at_user_line()}"
             )
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
+        self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
@@ -157,7 +158,7 @@ class LeakyReLU(Layer):
 
     def __init__(self, negative_slope: float = 0.3, **options: Any):
         super().__init__(**options)
-        self.negative_slope = negative_slope
+        self.negative_slope, self.supports_masking = negative_slope, True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
@@ -176,7 +177,7 @@ class ELU(Layer):
 
     def __init__(self, alpha: float = 1.0, **options: Any):
         super().__init__(**options)
-        self.alpha = alpha
+        self.alpha, self.supports_masking = alpha, True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
@@ -195,7 +196,7 @@ class Softmax(Layer):
 
     def __init__(self, axis: int = -1, **options: Any):
         super().__init__(**options)
-        self.axis = axis
+        self.axis, self.supports_masking = axis, True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""

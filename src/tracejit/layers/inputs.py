@@ -75,8 +75,7 @@ class Rescaling(Layer):
 
     def __init__(self, scale: Any, offset: Any = 0.0, **options: Any):
         super().__init__(**options)
-        self.scale = scale
-        self.offset = offset
+        self.scale, self.offset, self.supports_masking = scale, offset, True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The inputs, rescaled; integers become floats."""
@@ -108,6 +107,7 @@ class Normalization(Layer):
         super().__init__(**options)
         if axis != -1:
             raise ValueError(f"features stand on the last axis, axis=-1; got axis={axis}{at_user_line()}")
+        self.supports_masking = True
         self.mean: tf.Variable | Any = mean  # None before it is built
         self.variance: tf.Variable | Any = 1.0 if mean is not None and variance is None else variance
 

@@ -13,6 +13,27 @@ from ..nn.common import l2_normalize
 from .layer import Layer
 
 
+def _any_of(masks: Sequence[Any]) -> Any:
+    """The steps that count in one of the inputs; None, which is all, where all of one do."""
+    if any(mask is None for mask in masks):
+        return None
+    return functools.reduce(tf.logical_or, masks)
+
+
+def _one_where_left_out(x: Any, mask: Any) -> Any:
+    if mask is None:
+        return x
+    return tf.where(tf.reshape(mask, shape=(*mask.shape, *([1] * (len(x.shape) - len(mask.shape))))), x, 1.0)
+
+
+class _Joining(Layer):
+    """A layer of a list of inputs of one shape: a step of the result counts where it does in one of them."""
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Which steps of the result count; `mask` is a list of those of the inputs."""
+        return None if mask is None else _any_of(mask)
+
+
 class Concatenate(Layer):
     """A list of inputs as one, along `axis`.
 
@@ -31,8 +52,20 @@ class Concatenate(Layer):
         """The inputs side by side."""
         return tf.concat(list(inputs), self.axis)
 
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """Which steps of the result count: along them one after the other, else those that do in one of the inputs."""
+        if mask is None:
+            return None
+        rank = next(len(known.shape) for known in mask if known is not None)
+        masks = [
+            tf.ones(x.shape[:rank], dtype="bool") if known is None else known
+            for x, known in zip(inputs, mask, strict=True)
+        ]
+        axis = self.axis % len(inputs[0].shape)
+        return tf.concat(masks, axis) if axis < rank else _any_of(masks)
 
-class Add(Layer):
+
+class Add(_Joining):
     """The sum of a list of inputs.
 
     Examples
@@ -47,7 +80,7 @@ class Add(Layer):
         return functools.reduce(tf.add, inputs)
 
 
-class Subtract(Layer):
+class Subtract(_Joining):
     """The first of two inputs without the second.
 
     Examples
@@ -63,7 +96,7 @@ class Subtract(Layer):
         return tf.subtract(first, second)
 
 
-class Average(Layer):
+class Average(_Joining):
     """The mean of a list of inputs, element by element.
 
     Examples
@@ -78,7 +111,7 @@ class Average(Layer):
         return tf.divide(functools.reduce(tf.add, inputs), float(len(inputs)))
 
 
-class Maximum(Layer):
+class Maximum(_Joining):
     """The largest of a list of inputs, element by element.
 
     Examples
@@ -93,7 +126,7 @@ class Maximum(Layer):
         return functools.reduce(tf.maximum, inputs)
 
 
-class Minimum(Layer):
+class Minimum(_Joining):
     """The smallest of a list of inputs, element by element.
 
     Examples
@@ -148,7 +181,7 @@ class Dot(Layer):
         return tf.reshape(product, shape=(x.shape[0], *(rows + columns or (1,))))
 
 
-class Multiply(Layer):
+class Multiply(_Joining):
     """The product of a list of inputs, element by element.
 
     Examples
@@ -158,9 +191,10 @@ class Multiply(Layer):
     tf.Tensor([[3. 8.]], shape=(1, 2), dtype=float32)
     """
 
-    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
-        """The product."""
-        return functools.reduce(tf.multiply, inputs)
+    def call(self, inputs: Sequence[Any], mask: Any = None) -> tf.Tensor:
+        """The product; a step that does not count in an input, as the list `mask` says of each, is a factor of 1."""
+        masks = [None] * len(inputs) if mask is None else mask
+        return functools.reduce(tf.multiply, map(_one_where_left_out, inputs, masks))
 
 
 def add(inputs: Sequence[Any], **options: Any) -> Any:

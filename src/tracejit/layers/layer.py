@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -21,6 +20,7 @@ import tracejit as tf
 
 from .. import initializers, regularizers
 from ..errors import at_user_line
+from ..losses.steps import give_mask, mask_of, masks_of
 from ..models.configuration import Configurable, check_size
 from ..models.functional import among, record
 from ..models.policies import DTypePolicy, Weight, in_dtype, policy_of
@@ -40,45 +40,6 @@ class _Call:
 #: The call of the layer around this one.
 _outer: ContextVar[_Call | None] = ContextVar("tracejit_call_of_a_layer", default=None)
 _count: Counter[str] = Counter()
-
-
-#: By the serial number of a tensor of sequences: which of its steps count. An entry goes with its tensor.
-_masks: dict[int, tuple[weakref.ref[Any], Any]] = {}
-
-
-def mask_of(x: Any) -> Any:
-    """Which steps of `x`, a tensor that layers made, count; None where all do."""
-    known = _masks.get(x.serial) if _masks and isinstance(x, tf.Tensor) else None
-    return None if known is None else known[1]
-
-
-class OfSteps:
-    """A loss of which those steps count that the mask of the predictions leaves, each the more."""
-
-    def __init__(self, loss: Callable[..., Any]):
-        self.loss = loss
-
-    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None) -> Any:
-        """The loss of labels and predictions; `weight` is that of examples."""
-        return self.loss(y_true, y_pred, _weights_of_steps(weight, mask_of(y_pred)))
-
-
-def _weights_of_steps(weight: Any, mask: Any) -> Any:
-    """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
-    if mask is None:
-        return weight
-    counts: Any = tf.cast(mask, dtype=float)
-    counts = counts * (tf.cast(tf.size(mask), dtype=float) / tf.maximum(tf.reduce_sum(counts), 1e-7))
-    if weight is None:
-        return counts
-    return counts * tf.reshape(weight, shape=(*weight.shape, *([1] * (len(mask.shape) - len(weight.shape)))))
-
-
-def give_mask(x: Any, mask: Any) -> None:
-    """Say which steps of `x` count: those where `mask`, ``(batch, steps)`` of bools, is True."""
-    if isinstance(x, tf.Tensor):
-        serial = x.serial
-        _masks[serial] = weakref.ref(x, functools.partial(_masks.pop, serial)), mask
 
 
 class Layer(Configurable, tf.Module):
@@ -256,13 +217,11 @@ class Layer(Configurable, tf.Module):
             training = outer.training
         if _takes("training", type(self).call) and (training is not None or _wants_training(type(self).call)):
             kwargs["training"] = bool(training) if training is None else training
-        policy, mask = self.dtype_policy, mask_of(inputs)
+        policy, mask = self.dtype_policy, masks_of(inputs)
         dtype = policy.variables if self._in_that_of_weights else policy.compute
         fits = inputs.__class__ is tf.Tensor and inputs.np_dtype is dtype.dtype
         if (not fits or args or kwargs) and self._casts_inputs:
             inputs, args, kwargs = _cast((inputs, args, kwargs), dtype)
-            if mask is not None:
-                give_mask(inputs, mask)
         if mask is not None and _takes("mask", type(self).call):
             kwargs.setdefault("mask", mask)
         call = outer if outer is not None and outer.training is training else _Call(training, outer)
@@ -282,7 +241,7 @@ class Layer(Configurable, tf.Module):
             object.__setattr__(self, "_result_shape", getattr(result, "shape", None))
         if mask is not None or type(self).compute_mask is not Layer.compute_mask:
             if (passed_on := self.compute_mask(inputs, mask)) is not None:
-                give_mask(result[0] if isinstance(result, tuple) else result, passed_on)
+                give_mask(result, passed_on)
         return result
 
     def _called(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -290,7 +249,7 @@ class Layer(Configurable, tf.Module):
         return call(inputs, *args, **kwargs)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """Which steps of the result for `inputs` count, where `mask` says it of these; None where all do."""
+        """Which steps of the result for `inputs` count, where `mask`, a nest like these, says it of them; None: all."""
         return mask if self.supports_masking else None
 
     @property
@@ -469,7 +428,14 @@ def _wants_training(call: Callable[..., Any]) -> bool:
 
 def _cast(nest: Any, dtype: tf.DType) -> Any:
     """Arguments of a call in the dtype that it computes in."""
-    return tf.nest.map_structure(lambda x: in_dtype(x, dtype), nest, none_is_leaf=False)
+
+    def converted(x: Any) -> Any:
+        y = in_dtype(x, dtype)
+        if y is not x:
+            give_mask(y, mask_of(x))
+        return y
+
+    return tf.nest.map_structure(converted, nest, none_is_leaf=False)
 
 
 def is_training(training: Any) -> bool:

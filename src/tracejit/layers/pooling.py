@@ -148,6 +148,24 @@ class GlobalAveragePooling1D(_GlobalPooling):
 
     reduce = staticmethod(tf.reduce_mean)
 
+    def __init__(self, data_format: str | None = None, keepdims: bool = False, **options: Any):
+        super().__init__(data_format, keepdims, **options)
+        self.supports_masking = True
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
+        """None: no steps are left."""
+
+    def call(self, inputs: Any, mask: Any = None) -> tf.Tensor:
+        """The mean of the steps that count, all but where `mask`, ``(batch, steps)``, says; NaN where none does."""
+        if mask is None:
+            return super().call(inputs)
+        counts: Any = tf.cast(tf.convert_to_tensor(mask), dtype="bool")
+        share = tf.cast(tf.reduce_mean(tf.cast(counts, dtype=float), 1, True), dtype=inputs.dtype)
+        mean: Any = super().call(
+            tf.where(tf.expand_dims(counts, 1 if self.channels_first else 2), inputs, 0.0)
+        )
+        return mean / (tf.expand_dims(share, -1) if self.keepdims else share)
+
 
 class GlobalMaxPooling1D(_GlobalPooling):
     """The largest over the steps, axis 1, of each example; with `keepdims` that axis stays, of size 1.

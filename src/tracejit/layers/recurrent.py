@@ -332,6 +332,7 @@ class RNN(Layer):
         self.return_state = return_state
         self.go_backwards = go_backwards
         self.time_major = time_major
+        self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
         """Make the cell's weights, outside of the loop."""

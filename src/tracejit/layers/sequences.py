@@ -114,10 +114,15 @@ class Bidirectional(Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """`mask` where there are outputs for all steps; `inputs` are not looked at."""
-        return mask if self.forward_layer.return_sequences else None
+        if not self.forward_layer.return_sequences:
+            return None
+        return mask if self.merge_mode else [mask, mask]
 
     def call(self, inputs: Any, initial_state: Any = None, mask: Any = None) -> Any:
-        """The outputs of both, joined; `initial_state` holds first those of the forward layer; `mask` is for both."""
+        """The outputs of both, joined; `initial_state` holds first those of the forward layer; `mask` is for both.
+
+        Where `mask` is False the output of a step is 0.
+        """
         starts: tuple[Any, Any] = (None, None)
         if initial_state is not None:
             half = len(initial_state) // 2
@@ -128,7 +133,11 @@ class Bidirectional(Layer):
         if self.forward_layer.return_state:
             states, forth, back = (*forth[1:], *back[1:]), forth[0], back[0]
         if self.forward_layer.return_sequences:
-            back = tf.reverse(back, [0 if self.backward_layer.time_major else 1])
+            major = self.backward_layer.time_major
+            back = tf.reverse(back, [0 if major else 1])
+            if mask is not None:
+                counts = tf.expand_dims(tf.transpose(mask) if major else mask, -1)
+                forth, back = tf.where(counts, forth, 0.0), tf.where(counts, back, 0.0)
         merged = _MERGING[self.merge_mode](forth, back)
         return (merged, *states) if states else merged
 

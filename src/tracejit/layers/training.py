@@ -21,6 +21,7 @@ from ..errors import at_user_line
 from ..inspect.progress import counted, level_of
 from ..losses import classes as losses
 from ..losses.loss import as_loss
+from ..losses.steps import OfSteps
 from ..metrics import find_metric as metrics
 from ..metrics.means import Mean
 from ..metrics.metric import Metric
@@ -29,7 +30,6 @@ from ..models.feeding import unpack
 from ..models.several_outputs import OutputLosses, Outputs, is_nest, metrics_of, names_in
 from ..optimizers.find_optimizer import get as optimizer_of
 from ..optimizers.loss_scale import LossScaleOptimizer
-from .layer import OfSteps
 
 
 class Trainer:

@@ -8,6 +8,7 @@ from typing import Any
 import tracejit as tf
 
 from ..losses import distances, entropies
+from ..losses.steps import mask_of, weight_of_steps
 from ..math.no_nan import divide_no_nan
 from .metric import Metric, gathering, per_example
 
@@ -97,8 +98,13 @@ class MeanMetricWrapper(Mean):
 
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Take the examples of a batch into account, labels `y_true` and predictions `y_pred`."""
-        values = self._function(y_true, y_pred, **self._options)
+        """Take the examples of a batch into account, labels `y_true` and predictions `y_pred`.
+
+        Of sequences count the steps that the mask of the predictions leaves.
+        """
+        values, mask = self._function(y_true, y_pred, **self._options), mask_of(y_pred)
+        if mask is not None and len(values.shape) >= len(mask.shape):
+            sample_weight = weight_of_steps(sample_weight, mask)
         super().update_state(values, sample_weight)
 
 

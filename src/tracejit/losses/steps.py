@@ -1,0 +1,73 @@
+"""Which steps of sequences count: what layers say of tensors, and losses and metrics ask. It knows no layer."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import tracejit as tf
+
+#: By the serial number of a tensor of sequences: which of its steps count. An entry goes with its tensor.
+_masks: dict[int, tuple[weakref.ref[Any], Any]] = {}
+
+
+def mask_of(x: Any) -> Any:
+    """Which steps of `x`, a tensor that layers made, count; None where all do."""
+    known = _masks.get(x.serial) if _masks and isinstance(x, tf.Tensor) else None
+    return None if known is None else known[1]
+
+
+def masks_of(nest: Any) -> Any:
+    """The masks of all tensors of a nest, in a nest like it; None where none of them has any."""
+    if not _masks or isinstance(nest, tf.Tensor):
+        return mask_of(nest)
+    if all(mask_of(x) is None for x in tf.nest.flatten(nest, none_is_leaf=False)):
+        return None
+    return tf.nest.map_structure(mask_of, nest, none_is_leaf=False)
+
+
+def give_mask(x: Any, mask: Any) -> None:
+    """Say which steps of `x` count: those where `mask`, ``(batch, steps)`` of bools, is True; of nests pair by pair."""
+    pairs = zip(tf.nest.flatten(x, none_is_leaf=True), tf.nest.flatten(mask, none_is_leaf=True), strict=False)
+    for tensor, own in pairs:
+        if own is not None and isinstance(tensor, tf.Tensor):
+            _keep(tensor, own)
+
+
+def _keep(x: Any, mask: Any) -> None:
+    serial = x.serial
+    _masks[serial] = weakref.ref(x, lambda _: _masks.pop(serial, None)), mask
+
+
+class OfSteps:
+    """A loss of which those steps count that the mask of the predictions leaves, each the more."""
+
+    def __init__(self, loss: Callable[..., Any]):
+        self.loss = loss
+
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None) -> Any:
+        """The loss of labels and predictions; `weight` is that of examples."""
+        return self.loss(y_true, y_pred, _as_mean_over_all(weight, mask_of(y_pred)))
+
+
+def _as_mean_over_all(weight: Any, mask: Any) -> Any:
+    """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
+    if mask is None:
+        return weight
+    counts: Any = tf.cast(mask, dtype=float)
+    more = tf.cast(tf.size(mask), dtype=float) / tf.maximum(tf.reduce_sum(counts), 1e-7)
+    return weight_of_steps(weight, counts * more)
+
+
+def weight_of_steps(weight: Any, counts: Any) -> Any:
+    """How much each step counts, by the `weight` of examples, or of steps, and by what a mask says of the steps."""
+    if counts is None:
+        return weight
+    counts = tf.cast(counts, dtype=float)
+    if weight is None:
+        return counts
+    weight = tf.convert_to_tensor(weight)
+    return counts * tf.reshape(
+        weight, shape=(*weight.shape, *([1] * (len(counts.shape) - len(weight.shape))))
+    )

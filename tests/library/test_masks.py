@@ -1,0 +1,143 @@
+"""Which steps of sequences count: what layers say of it goes through layers that join, to losses and to metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+from tracejit.losses.steps import mask_of
+
+L = tf.keras.layers
+FIRST, SECOND = np.array([[1, 1, 0, 0]], bool), np.array([[1, 0, 1, 0]], bool)
+X = np.sin(np.arange(12.0)).reshape(1, 4, 3).astype("float32")
+
+
+class Marks(L.Layer):
+    """Says which steps count."""
+
+    def __init__(self, mask):
+        super().__init__()
+        self.mask = mask
+
+    def compute_mask(self, inputs, mask=None):
+        return tf.constant(self.mask)
+
+    def call(self, inputs):
+        return inputs + 0.0
+
+
+def steps_of(y):
+    mask = mask_of(y)
+    return None if mask is None else mask.numpy().astype(int).tolist()
+
+
+# As keras 3.15 has them.
+@pytest.mark.parametrize("layer", [L.Add, L.Subtract, L.Multiply, L.Average, L.Maximum, L.Minimum])
+def test_a_step_counts_in_what_is_joined_where_it_does_in_one(layer):
+    x = tf.constant(X)
+    assert steps_of(layer()([Marks(FIRST)(x), Marks(SECOND)(x)])) == [[1, 1, 1, 0]]
+    assert steps_of(layer()([Marks(FIRST)(x), x])) is None
+
+
+def test_steps_one_after_the_other():
+    a, b = Marks(FIRST)(tf.constant(X)), Marks(SECOND)(tf.constant(X))
+    x = tf.constant(X)
+    assert steps_of(L.Concatenate(1)([a, b])) == [[1, 1, 0, 0, 1, 0, 1, 0]]
+    assert steps_of(L.Concatenate(1)([x, a])) == [[1, 1, 1, 1, 1, 1, 0, 0]]
+    assert steps_of(L.Concatenate(-1)([a, b])) == [[1, 1, 1, 0]]
+    assert steps_of(L.Concatenate(2)([a, x])) == [[1, 1, 1, 1]]
+    assert steps_of(L.Dot(1)([a, b])) is None
+
+
+def test_steps_that_do_not_count_are_no_factors():
+    y = L.Multiply()([Marks(FIRST)(tf.constant(X)), tf.constant(X)])
+    np.testing.assert_allclose(y, np.where(FIRST[..., None], X * X, X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [L.ReLU(), L.LeakyReLU(), L.ELU(), L.Softmax(), L.Rescaling(2.0), L.LSTM(2, return_sequences=True)],
+)
+def test_layers_that_hand_masks_on(layer):
+    assert layer.supports_masking
+    assert steps_of(layer(Marks(FIRST)(tf.constant(X)))) == [[1, 1, 0, 0]]
+
+
+def test_layers_of_several_inputs_are_given_the_masks_of_each():
+    class Counted(L.Layer):
+        def call(self, inputs, mask=None):
+            counts = [0.0 if m is None else tf.reduce_sum(tf.cast(m, tf.float32)) for m in mask]
+            return tf.stack(counts)
+
+    x = tf.constant(X)
+    np.testing.assert_array_equal(Counted()([Marks(FIRST)(x), x, Marks(SECOND[:, :3])(x)]), [2.0, 0.0, 2.0])
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_means_over_steps_are_those_of_steps_that_count(keepdims):
+    layer = L.GlobalAveragePooling1D(keepdims=keepdims)
+    x = np.concatenate([X, X + 1])
+    x[0, 2] = np.nan
+    mask = np.concatenate([FIRST, SECOND])
+    expected = np.stack([x[0, :2].mean(0), x[1, ::2].mean(0)])
+    found = layer(Marks(mask)(tf.constant(x))).numpy()
+    np.testing.assert_allclose(found.reshape(2, 3), expected, rtol=1e-6)
+    assert found.ndim == 2 + keepdims
+    first = L.GlobalAveragePooling1D("channels_first")(
+        tf.constant(x.transpose(0, 2, 1)), mask=tf.constant(mask)
+    )
+    np.testing.assert_allclose(first, expected, rtol=1e-6)
+
+
+def test_means_over_steps_of_open_sizes_are_compiled():
+    net = tf.Sequential([L.Embedding(5, 2, mask_zero=True), L.GlobalAveragePooling1D()])
+    numbers = np.array([[1, 2, 0], [3, 0, 0]], "int32")
+    eager = net(numbers)
+    compiled = tf.function(net, input_signature=[tf.TensorSpec([None, None], tf.int32)])
+    np.testing.assert_allclose(compiled(tf.constant(numbers)), eager, rtol=1e-6)
+    rows = net.get_weights()[0]
+    np.testing.assert_allclose(eager, [(rows[1] + rows[2]) / 2, rows[3]], rtol=1e-6)
+    assert tf.reduce_any(tf.math.is_nan(net(np.zeros((1, 3), "int32"))))
+
+
+def test_short_floats_keep_the_masks_of_all_arguments():
+    policy = "mixed_bfloat16"
+    x = tf.constant(X)
+    joined = L.Add(dtype=policy)([Marks(FIRST)(x), Marks(SECOND)(x)])
+    assert steps_of(joined) == [[1, 1, 1, 0]]
+    layer = L.MultiHeadAttention(1, 2, dtype=policy)
+    _, weights = layer(x, Marks(FIRST)(x), return_attention_scores=True)
+    assert not weights.numpy().astype("float32")[..., 2:].any()
+
+
+def test_both_directions_give_zeros_where_a_step_does_not_count():
+    for mode in ("concat", "sum", "mul", "ave"):
+        y = L.Bidirectional(L.GRU(2, return_sequences=True), merge_mode=mode)(Marks(SECOND)(tf.constant(X)))
+        np.testing.assert_array_equal(y.numpy().any(-1), SECOND)
+    each = L.Bidirectional(L.GRU(2, return_sequences=True), merge_mode=None)(Marks(SECOND)(tf.constant(X)))
+    assert [steps_of(y) for y in each] == [[[1, 0, 1, 0]]] * 2
+
+
+@pytest.mark.parametrize("run_eagerly", [False, True])
+def test_metrics_that_are_means_leave_steps_out_too(run_eagerly):
+    net = tf.Sequential([L.Embedding(4, 3, mask_zero=True), L.Dense(3, activation="softmax")])
+    numbers = np.array([[1, 2, 0, 0], [3, 0, 1, 2]])
+    labels = np.array([[0, 1, 2, 0], [1, 2, 0, 2]])
+    each = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, 1.0, 2.0, 1.0]], "float32")
+    net.compile(
+        "sgd",
+        "sparse_categorical_crossentropy",
+        metrics=["accuracy", tf.metrics.SparseCategoricalCrossentropy(name="ce")],
+        weighted_metrics=[tf.metrics.SparseCategoricalAccuracy(name="weighted")],
+        run_eagerly=run_eagerly,
+    )
+    found = net.evaluate(numbers, labels, sample_weight=each, verbose=0, return_dict=True)
+    scores, counts = net(numbers).numpy(), numbers != 0
+    right = scores.argmax(-1) == labels
+    entropies = -np.log(np.take_along_axis(scores, labels[..., None], -1))[..., 0]
+    np.testing.assert_allclose(found["accuracy"], right[counts].mean(), rtol=1e-6)
+    np.testing.assert_allclose(found["ce"], entropies[counts].mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        found["weighted"], (right * each)[counts].sum() / each[counts].sum(), rtol=1e-5
+    )
