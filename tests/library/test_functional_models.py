@@ -148,3 +148,33 @@ def test_saved_networks_keep_the_losses_of_their_outputs(tmp_path):
     model.save(tmp_path / "two.keras")
     loaded = tf.keras.models.load_model(tmp_path / "two.keras")
     assert loaded.evaluate([Z, A], [SCORE, SIZE], verbose=0) == before
+
+
+def test_layers_stand_in_the_order_of_keras():
+    """So lists of weights fit those of a network made by Keras; orders are those of keras 3.15."""
+    layers, keras = tf.keras.layers, tf.keras
+    x = keras.Input((4,), name="x")
+    inner = keras.Model(x, layers.Dense(4, name="within")(x), name="inner")
+    a, b, unused = (keras.Input((4,), name=name) for name in ("a", "b", "unused"))
+    sequence = keras.Sequential([keras.Input((4,)), layers.Dense(4)], name="sequence")
+    joined = layers.Add(name="joined")([inner(a), inner(sequence(b))])
+    net = keras.Model(
+        [unused, a, b], [layers.Dense(1, name="one")(joined), layers.Dense(2, name="two")(joined)]
+    )
+    assert [layer.name for layer in net.layers] == [
+        "b",
+        "a",
+        "sequence",
+        "inner",
+        "joined",
+        "unused",
+        "one",
+        "two",
+    ]
+    x = keras.Input((3,))
+    parts = [layers.Dense(2, name=f"part{i}")(x) for i in range(3)]
+    net = keras.Model(x, layers.Concatenate()([parts[0], layers.ReLU()(parts[1]), parts[2]]))
+    named = [layer.name for layer in net.layers if layer.name.startswith("part")]
+    assert named == ["part1", "part0", "part2"]
+    made = [v.name.split("/")[0] for v in net.weights]
+    assert made == [name for name in named for _ in range(2)]

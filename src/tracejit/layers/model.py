@@ -75,8 +75,8 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         super().__init__(**options)
         if inputs is not None or outputs is not None:
             self._network = Network(inputs, outputs)
+            self._between, self.built = self._network.layers, True  # in the order of the network
             self.inputs, self.outputs = tf.nest.flatten(inputs), tf.nest.flatten(outputs)
-            self._between, self.built = self._network.layers, True
 
     def build(self, input_shape: Any) -> None:
         """Make all weights, for inputs of `input_shape`, where None stands for a size that does not matter.

@@ -153,10 +153,25 @@ class Network:
                     f"inputs and outputs of a network are an Input and what layers make of it, got "
                     f"{type(x).__name__}{at_user_line()}"
                 )
+        self._met: list[Any] = []  # what makes symbols, as it is met on the way from the outputs
         self.nodes = self._ordered()
-        called = [node.function for node in self.nodes if isinstance(node.function, tf.Module)]
-        first = [x for x in _leaves(inputs) if isinstance(x, tf.Module)]
-        self.layers = list({id(layer): layer for layer in (*first, *called)}.values())
+        self.layers = self._by_distance()
+
+    def _by_distance(self) -> list[Any]:
+        """The layers, those farthest from the outputs first, as Keras orders them: so are lists of all weights."""
+        inputs = {id(x) for x in _leaves(self.inputs)}
+        of_symbols, of_layers = dict[int, int](), dict[int, int]()
+        for node in reversed(self.nodes):
+            distance = max(of_symbols.get(id(node), 0), of_layers.get(id(node.function), 0))
+            of_layers[id(node.function)] = distance
+            for source in node.sources():
+                maker = id(source) if id(source) in inputs else id(source.node)
+                of_symbols[maker] = max(of_symbols.get(maker, 0), distance + 1)
+        met = {id(x) for x in self._met}
+        unused = [x for x in _leaves(self.inputs) if id(x) not in met]
+        called = [x.function if isinstance(x, Node) else x for x in self._met]
+        unique = {id(layer): layer for layer in (*unused, *called) if isinstance(layer, tf.Module)}
+        return sorted(unique.values(), key=lambda x: -of_layers.get(id(x), of_symbols.get(id(x), 0)))
 
     def _ordered(self) -> list[Node]:
         known, order = {id(x) for x in _leaves(self.inputs)}, dict[int, Node]()
@@ -164,6 +179,8 @@ class Network:
         while waiting:
             symbol, ready = waiting.pop()
             node = symbol.node
+            if not ready:
+                self._met.append(symbol if id(symbol) in known else node)
             if id(symbol) in known or (node is not None and id(node) in order):
                 continue
             if node is None:
