@@ -173,9 +173,44 @@ def test_batches_of_unknown_size_and_integers():
     ]
 
 
+def test_filters_of_groups_of_channels():
+    x = np.sin(np.arange(2 * 5 * 4 * 6.0)).reshape(2, 5, 4, 6)
+    w = np.cos(np.arange(3 * 2 * 2 * 9.0)).reshape(3, 2, 2, 9)
+    expected = np.concatenate(
+        [tf.nn.conv2d(x[..., 2 * g : 2 * g + 2], w[..., 3 * g : 3 * g + 3], 1, "SAME") for g in range(3)], -1
+    )
+    np.testing.assert_array_equal(tf.nn.conv2d(x, w, 1, "SAME"), expected)
+    first = tf.nn.conv2d(x.transpose(0, 3, 1, 2), w, 1, "SAME", data_format="NCHW")
+    np.testing.assert_array_equal(first, expected.transpose(0, 3, 1, 2))
+
+
+@pytest.mark.parametrize(
+    "options", [{"input_signature": [tf.TensorSpec([None] * 4)]}, {"reduce_retracing": True}]
+)
+def test_images_of_unknown_size(options):
+    """A trace is for one size of the axes that windows move along, and others are traced again."""
+    w = tf.constant(W.astype(np.float32))
+
+    def loss(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.nn.avg_pool2d(tf.nn.conv2d(x, w, 2, "SAME"), 2, 1, "SAME")
+            y = tf.nn.max_pool2d(y, 2, 1, "VALID") + tf.reduce_sum(x)
+        return y, tape.gradient(y, x)
+
+    f = tf.function(loss, **options)
+    for shape in ((1, 5, 6, 3), (2, 5, 6, 3), (2, 7, 9, 3), (3, 7, 9, 3)):
+        x = tf.constant(np.sin(np.arange(np.prod(shape))).reshape(shape).astype(np.float32))
+        for found, expected in zip(f(x), loss(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert f.experimental_get_tracing_count() <= 3
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"has 3 channels, the filters .* are for 2"):
         tf.nn.conv2d(X, W[:, :, :2], 1, "SAME")
+    with pytest.raises(ValueError, match=r"has 3 channels, the filters .* are for 1"):
+        tf.nn.conv2d(X, W[:, :, :1], 1, "SAME")  # 4 outputs are not for 3 groups
     with pytest.raises(ValueError, match=r"has 3 channels, the filters .* are for 1"):
         tf.nn.depthwise_conv2d(X, W[:, :, :1], 1, "SAME")
     with pytest.raises(ValueError, match="filters are"):

@@ -162,13 +162,8 @@ class _Conv(_Windows):
         if self.padding == "causal":
             reach = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             x, padding = tf.pad(x, [[0, 0], [reach, 0], [0, 0]]), "VALID"
-        axis, kernel = 1 if self.channels_first else -1, tf.convert_to_tensor(self.kernel)
-        parts = [(x, kernel)]
-        if self.groups > 1:
-            parts = list(zip(tf.split(x, self.groups, axis), tf.split(kernel, self.groups, -1), strict=True))
         options = (self.strides, padding, self._order(), self.dilation_rate)
-        convolved = [nn.convolution(part, filters, *options) for part, filters in parts]
-        return self._finished(convolved[0] if self.groups == 1 else tf.concat(convolved, axis))
+        return self._finished(nn.convolution(x, self.kernel, *options))
 
 
 class Conv1D(_Conv):

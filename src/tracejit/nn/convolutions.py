@@ -1,7 +1,8 @@
 """Convolutions and pooling: an op for products of windows with filters; for maxima and means slices side by side.
 
 What windows see for pooling are strided slices of the padded tensor, so derivatives of every order and compiled code
-are those of slices. Batches and channels may be of unknown size, the axes that windows move along may not.
+are those of slices. Batches and channels may be of unknown size; a trace is for one size of the axes that windows
+move along.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays.cutting import pad
-from ..core.dim import same
+from ..arrays.cutting import pad, split
+from ..core.dim import known, same
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -56,8 +57,6 @@ class _Axis:
 
 
 def _axis(size: Any, window: int, stride: int, dilation: int, padding: Any) -> _Axis:
-    if not isinstance(size, int):
-        raise ShapeError(f"windows move along axes of known size, got {size}{at(user_location())}")
     if padding == "VALID":
         before = after = 0
     elif padding == "SAME":
@@ -144,13 +143,20 @@ def _joined(join: Callable[[list[Any]], Any], x: Any, axes: Sequence[_Axis], fil
     return x
 
 
+def _of_known_sizes(x: Any) -> Any:
+    """`x` with numbers for the sizes along which windows move: what is being traced holds for these alone."""
+    if all(isinstance(size, int) for size in x.shape[1:-1]):
+        return x
+    return ops.reshape(x, shape=(*x.shape[:1], *map(known, x.shape[1:-1]), *x.shape[-1:]))
+
+
 def _with_channels_last(f: Any, x: Any, data_format: str | None) -> Tensor:
     """`f` of a tensor whose channels are its last axis, and back if they were not."""
     x = convert_to_tensor(x)
     if data_format is None or not data_format.startswith("NC"):
-        return f(x)
+        return f(_of_known_sizes(x))
     rank = len(x.shape)
-    y = f(ops.transpose(x, perm=(0, *range(2, rank), 1)))
+    y = f(_of_known_sizes(ops.transpose(x, perm=(0, *range(2, rank), 1))))
     return ops.transpose(y, perm=(0, rank - 1, *range(1, rank - 1)))
 
 
@@ -181,7 +187,8 @@ def convolution(
     input : tensor-like of floats
         ``(batch, ..., channels)``, or ``(batch, channels, ...)`` when `data_format` begins with ``"NC"``.
     filters : tensor-like of floats
-        ``(..., channels, outputs)``.
+        ``(..., channels, outputs)``; or for a part of the channels: these, and the outputs, fall into so many groups
+        then that know nothing of each other.
     strides, dilations : int or sequence of int
         From one window to the next, and between the places a window sees.
     padding : str or sequence of (before, after)
@@ -215,9 +222,27 @@ def _check_channels(x: Any, w: Any) -> None:
 
 def _convolved(x: Any, w: Any, strides: Any, dilations: Any, padding: Any) -> Tensor:
     axes = _axes(x, w.shape[:-2], strides, dilations, padding)
-    _check_channels(x, w)
+    groups = _groups(x, w)
     moves, spread = tuple(a.stride for a in axes), tuple(a.dilation for a in axes)
-    return ops.convolution(_padded(x, axes, 0), w, strides=moves, dilations=spread)
+    x = _padded(x, axes, 0)
+    if groups == 1:
+        return ops.convolution(x, w, strides=moves, dilations=spread)
+    parts = zip(split(x, groups, -1), split(w, groups, -1), strict=True)
+    return ops.concat(
+        *(ops.convolution(a, b, strides=moves, dilations=spread) for a, b in parts), axis=len(x.shape) - 1
+    )
+
+
+def _groups(x: Any, w: Any) -> int:
+    """How many groups of channels and outputs there are that know nothing of each other."""
+    channels, each, outputs = x.shape[-1], w.shape[-2], w.shape[-1]
+    if not all(isinstance(size, int) and size > 0 for size in (channels, each, outputs)):
+        _check_channels(x, w)
+        return 1
+    groups, rest = divmod(channels, each)
+    if rest or groups == 0 or outputs % groups:
+        _check_channels(x, w)
+    return max(groups, 1)
 
 
 def conv1d(
