@@ -379,6 +379,14 @@ def test_what_needs_python_is_refused_with_its_line() -> None:
     with pytest.raises(NotExportable, match=rf"print needs Python(.|\n)*test_export.py:{line}"):
         tf.export(loud, ["f64"], name="loud")
 
+    def halved(x):
+        return x / 2
+
+    with pytest.raises(NotExportable, match=r"^halved needs Python"):
+        tf.export(lambda x: tf.py_function(halved, [x], tf.float64), ["f64"], name="calls")
+    with pytest.raises(NotExportable, match=r"^an op on strings needs Python"):
+        tf.export(lambda x: tf.strings.as_string(x), ["f64"], name="text", outputs="value")
+
 
 def test_what_changes_something_here_is_refused() -> None:
     count = tf.Variable(0.0, name="count")
@@ -481,6 +489,11 @@ def test_verification_finds_what_is_wrong(rosen: Artifact, tmp_path: Path) -> No
     container.write(tmp_path / "wrong.tja", header, blobs)
     with pytest.raises(NotVerified, match=r"rosen: value is off by .* from differences"):
         tf.load(tmp_path / "wrong.tja").verify()
+
+
+def test_gradients_of_zeros_agree_with_differences_of_zeros() -> None:
+    art = tf.export(lambda x: tf.reduce_sum(tf.nn.relu(-x)), ["f32[n]"], name="none")
+    assert art.verify().gradient == 0.0
 
 
 def test_files_that_are_none_or_newer(rosen: Artifact, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def _gradient_error(
         (high, above), (low, below) = moved
         along = float(np.sum(g.astype(np.float64) * (above - below)))
         size = float(np.linalg.norm(g.astype(np.float64)) * np.linalg.norm(above - below))
-        noise = 8 * np.finfo(x.dtype).eps * max(abs(high), abs(low))
+        noise = 8 * float(np.finfo(x.dtype).eps) * max(abs(high), abs(low))
         error = max(abs(high - low - along) - noise, 0.0) / max(size, 1e-300)
         if not error <= allowed:
             name = interface.outputs[place]

@@ -154,9 +154,11 @@ def _for_firmware(work: Sequence[tuple[Unit, cpu.CpuTarget]], exported: Sequence
 def _refuse_host_calls(graph: Graph) -> None:
     for _, node in walk(graph):
         if not node.op.traits.isdisjoint(("prints", "this_process")):
+            # a function of the program, or what is done to strings
+            called = getattr(node.attrs.get("function"), "function", None)
             raise NotExportable(
-                f"{node.op} needs Python, which an exported function does not have: take it out, or return what it "
-                f"shows{at(node.location)}"
+                f"{called or node.op} needs Python, which an exported function does not have: take it out, or return "
+                f"what it shows{at(node.location)}"
             )
         if calls_python(node):
             raise NotExportable(

@@ -114,6 +114,9 @@ class _Kernel:
     def __call__(self, *arrays: np.ndarray) -> None:
         self.op.kernel(*arrays, **self.attrs)
 
+    def __repr__(self) -> str:
+        return str(self.op)
+
 
 def _in_numbers(spec: TensorSpec) -> TensorSpec:
     return spec.with_dtype(_NUMBER) if spec.dtype is TEXT else spec

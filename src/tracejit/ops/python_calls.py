@@ -50,7 +50,7 @@ def number_of(function: Any) -> Number:
     Its ``keeping`` does the same, and gives the number of this call as one more result. Its ``gradient``, a method of
     which inputs are differentiated, how many results it has and where, gives the function from the inputs, the results,
     their cotangents and the number of the call, or `UNKEPT`, to the cotangents of those inputs; there is none of those
-    in ``apart``, numbers of inputs.
+    in ``apart``, numbers of inputs. Its ``place``, if it has one, ends messages: the user's line.
     """
     known = _known.get(function)
     if known is None:
@@ -89,7 +89,7 @@ def _kernel(
             raise ShapeError(
                 f"result {number} of {_functions[function]} has the shape {array.shape}, and was announced with "
                 f"{tuple(spec.shape)}: in compiled functions say output_shapes=..., by default every result has the "
-                "shape of the first argument"
+                f"shape of the first argument{getattr(_functions[function], 'place', '')}"
             )
     return tuple(found)
 

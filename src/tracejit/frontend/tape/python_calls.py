@@ -80,7 +80,7 @@ def py_function(
         return lambda *args: py_function(func, args, Tout, output_shapes=output_shapes)
     tensors = [convert_to_tensor(x) for x in inp]
     if is_tracing():
-        return _traced(_OfTensors(func, Tout), tensors, Tout, output_shapes)
+        return _traced(_OfTensors(func, Tout, at(user_location())), tensors, Tout, output_shapes)
     return _as_outputs(func(*tensors), Tout)
 
 
@@ -111,16 +111,18 @@ def numpy_function(
         return lambda *args: numpy_function(func, args, Tout, output_shapes=output_shapes)
     tensors = [convert_to_tensor(x) for x in inp]
     if is_tracing():
-        return _traced(_OfArrays(func, Tout), tensors, Tout, output_shapes)
+        return _traced(_OfArrays(func, Tout, at(user_location())), tensors, Tout, output_shapes)
     return _as_outputs(func(*(t.array for t in tensors)), Tout)
 
 
-def _as_outputs(result: Any, wanted: Any) -> Any:
+def _as_outputs(result: Any, wanted: Any, place: str | None = None) -> Any:
+    """The result as it was announced; `place` says where, by default at the user's line."""
     if isinstance(wanted, (list, tuple)):
         parts = [] if result is None else list(result) if isinstance(result, (list, tuple)) else [result]
         if len(parts) != len(wanted):
             raise ValueError(
-                f"{len(wanted)} results were announced, there are {len(parts)}{at(user_location())}"
+                f"{len(wanted)} results were announced, there are {len(parts)}"
+                f"{at(user_location()) if place is None else place}"
             )
         return [_of_dtype(part, dtype) for part, dtype in zip(parts, wanted, strict=True)]
     return _of_dtype(result, wanted)
@@ -171,12 +173,12 @@ def _shape(shape: Any, tensors: Sequence[Tensor]) -> tuple[int, ...] | int:
 
 
 class _Called(ABC):
-    """A function of the program, from arrays to arrays of the announced dtypes; those of one function are equal."""
+    """A function of the program, from arrays to arrays of the announced dtypes; equal where one line calls it."""
 
     apart: frozenset[int] = frozenset()
 
-    def __init__(self, function: Callable[..., Any], wanted: Any):
-        self.function = function
+    def __init__(self, function: Callable[..., Any], wanted: Any, place: str):
+        self.function, self.place = function, place
         self.wanted: tuple[str, ...] | str | None = (
             tuple([as_dtype(d).name for d in wanted])
             if isinstance(wanted, (list, tuple))
@@ -192,7 +194,7 @@ class _Called(ABC):
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return id(self.function), self.wanted
+        return id(self.function), self.wanted, self.place
 
     def __str__(self) -> str:
         return str(getattr(self.function, "__name__", self.function))
@@ -220,7 +222,7 @@ class _Called(ABC):
 
 class _OfTensors(_Called):
     def results(self, *tensors: Tensor) -> list[Tensor]:
-        found = _as_outputs(self.function(*tensors), self.wanted)
+        found = _as_outputs(self.function(*tensors), self.wanted, self.place)
         return found if isinstance(found, list) else [found]
 
     def keeping(self, *arrays: np.ndarray) -> list[np.ndarray]:
@@ -257,7 +259,7 @@ def _of_floats(called: _Called, tensors: Sequence[Tensor], chosen: Sequence[bool
 
 class _OfArrays(_Called):
     def results(self, *tensors: Tensor) -> list[Tensor]:
-        found = _as_outputs(self.function(*(t.array for t in tensors)), self.wanted)
+        found = _as_outputs(self.function(*(t.array for t in tensors)), self.wanted, self.place)
         return found if isinstance(found, list) else [found]
 
     def gradient(self, needs: tuple[bool, ...], results: int, location: Any) -> _Called:
@@ -272,8 +274,8 @@ class _Gradient(_OfTensors):
     """From inputs, results, cotangents and the number of a call to the cotangents of some inputs."""
 
     def __init__(self, of: _Called, needs: tuple[bool, ...], results: int, place: str):
-        super().__init__(of.function, None)
-        self.of, self.needs, self.place = of, needs, place
+        super().__init__(of.function, None, place)
+        self.of, self.needs = of, needs
         n = len(needs)
         self.apart = frozenset((*range(n, n + results), n + 2 * results))  # what is compared; the number
 
