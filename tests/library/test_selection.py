@@ -139,3 +139,32 @@ def test_such_slices_in_loops_and_of_sizes_that_differ():
         assert first.numpy().tolist() == [1.0] and last.numpy().tolist() == y[1:].tolist()
     with pytest.raises(tf.DtypeError, match="the ends of a slice are integers or None, got float32"):
         tf.function(lambda x, n: x[:n])(x, tf.constant(1.0))
+
+
+def test_sizes_that_are_said_are_checked_when_the_function_runs():
+    @tf.function
+    def f(x, n):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.ensure_shape(x[x > 0], [2]) * tf.ensure_shape(
+                tf.ensure_shape(x[n:], x[:n].shape) + x[:n], [2]
+            )
+        return y, tape.gradient(y, x)
+
+    y, gradient = f(tf.constant([1.0, -2.0, 3.0, -4.0]), tf.constant(2))
+    np.testing.assert_array_equal(y, [4.0, -18.0])
+    np.testing.assert_array_equal(gradient, [5.0, 3.0, -5.0, 3.0])
+    with pytest.raises(ValueError, match=r"is of another size along axis 0 than 2, which is asked for"):
+        f(tf.constant([1.0, 2.0, 3.0, -4.0]), tf.constant(2))
+    with pytest.raises(ValueError, match=r"is of another size along axis 0 than t\d"):
+        f(tf.constant([1.0, -2.0, 3.0, -4.0]), tf.constant(1))
+    rows = tf.function(lambda x: tf.reshape(tf.ensure_shape(x[x[:, 0] > 0], [2, None]), [6]))
+    np.testing.assert_array_equal(rows(tf.constant([[1.0, 2, 3], [0, 0, 0], [4, 5, 6]])), np.arange(6) + 1)
+
+
+def test_a_size_that_comes_too_late_says_what_to_write():
+    with pytest.raises(
+        ValueError, match=r"is known only when the function runs.*ensure_shape\(x, shape\)"
+    ) as error:
+        tf.function(lambda x, n: x[n:] + x[:n])(tf.ones(4), tf.constant(2))
+    assert str(error.value).count("\n  at ") == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import Dim, Size, product, same
+from ..core.dim import Dim, Size, product, same, unknown
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype, broadcast_shapes
@@ -19,7 +19,7 @@ from ..frontend.creation import default_float, is_known, known
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from ..ops.arrays.shape import expand_dims, sizes_not_negative, sizes_of
 from ..ops.tensor.indexing import get
-from .selection import as_size, repeated_positions
+from .selection import as_size, of_size, repeated_positions
 
 _INT64 = np.dtype("int64")
 
@@ -59,19 +59,30 @@ def is_tensor(x: Any) -> bool:
 def ensure_shape(x: Any, shape: Sequence[Any], name: str | None = None) -> Tensor:
     """The tensor `x` itself, when it has this `shape`; None stands for any size.
 
+    Sizes that are known only when a compiled function runs, as those of ``x[:n]`` and of masks, are checked then.
+
     Raises
     ------
     ShapeError
-        When it has another shape.
+        When it has another shape; a ValueError where that shows when a compiled function runs.
 
     Examples
     --------
     >>> import tracejit as tf
     >>> print(tf.ensure_shape([1, 2], [None]))
     tf.Tensor([1 2], shape=(2,), dtype=int32)
+    >>> @tf.function
+    ... def folded(x, n):
+    ...     return tf.ensure_shape(x[n:], x[:n].shape) + x[:n]
+    >>> print(folded(tf.constant([1, 2, 3, 4]), tf.constant(2)))
+    tf.Tensor([4 6], shape=(2,), dtype=int32)
     """
     x = convert_to_tensor(x)
     wanted = tuple(shape)
+    if len(wanted) == len(x.shape):
+        for axis, size in enumerate(wanted):
+            if size is not None and unknown(size - x.shape[axis]):
+                x = of_size(x, axis, size)
     if len(wanted) != len(x.shape) or not all(
         w is None or same(w, d) for w, d in zip(wanted, x.shape, strict=True)
     ):

@@ -63,3 +63,11 @@ def repeated_positions(times: Tensor, size: Size) -> Tensor:
     total, ends = as_size(ops.reduce_sum(counts, axis=0)), ops.cumsum(counts, axis=0)
     place = ops.reshape(ops.iota(size=total, dtype=_INT64), shape=(total, 1))
     return ops.reduce_sum(ops.cast(ops.less_equal(ends, place), dtype=_INT64), axis=1)
+
+
+def of_size(x: Tensor, axis: int, size: Size) -> Tensor:
+    """`x` with this size along an axis: it has it, or the program fails when it runs."""
+    agrees = ops.equal(size_tensor(x.shape[axis]), size_tensor(size))
+    message = f"{x.spec} is of another size along axis {axis} than {size}, which is asked for"
+    ops.check(ops.cast(agrees, dtype=np.dtype("float32")), message=message, error="ValueError")
+    return ops.gather(x, ops.iota(size=size, dtype=_INT64), axis=axis)

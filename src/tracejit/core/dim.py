@@ -317,7 +317,7 @@ def hint(size: Size) -> int:
     except KeyError as missing:
         depends = "" if str(size) == missing.args[0] else f" depends on {missing.args[0]}, which"
         late = f"the size {size}{depends} is known only when the function runs, and what is done here needs it before"
-        raise UnknownSize(f"{late}{at(user_location())}") from None
+        raise UnknownSize(f"{late}: say it by tracejit.ensure_shape(x, shape){at(user_location())}") from None
 
 
 def assume(relation: str, a: Size, b: Size) -> bool:

@@ -18,6 +18,7 @@ from ..arrays import to_array
 from ..dim import Dim, UnknownSize
 from ..dtype import BFLOAT16, DType
 from ..errors import (
+    AT,
     DtypeError,
     Location,
     OutOfRange,
@@ -274,7 +275,8 @@ def explain(
         operands[_SHOWN // 2 : -1] = [f"… {len(operands)} in all …"]
     call = f"{op}({', '.join(operands)}{_attrs_text(attrs)}): "
     told = "" if "message" in attrs else call  # what a check says is meant for readers as it is
-    return as_explained(kind(f"{told}{error}{at(location)}"))
+    where = "" if AT in str(error) else at(location)
+    return as_explained(kind(f"{told}{error}{where}"))
 
 
 def _kind(error: Exception) -> type[Exception]:
@@ -466,7 +468,7 @@ def _located(op: Op, error: TracejitError) -> TracejitError:
         return error
     message = str(error)
     return as_explained(
-        type(error)(f"{op}: {message}" + ("" if "\n  at " in message else at(user_location())))
+        type(error)(f"{op}: {message}" + ("" if AT in message else at(user_location())))
     )
 
 
