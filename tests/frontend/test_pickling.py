@@ -91,3 +91,29 @@ def test_models_that_were_fitted_go_on_where_they_were(copied):
     assert int(other.optimizer.iterations) == int(model.optimizer.iterations) == 5
     other.fit(X, -Y, epochs=1, verbose=0)
     assert not np.array_equal(other.predict(X), model.predict(X))
+
+
+def test_errors_come_back_from_other_processes():
+    def differentiated():
+        images = tf.Variable(tf.ones([1, 2, 2, 3]))
+        with tf.GradientTape() as tape:
+            y = tf.image.adjust_contrast(images, 2.0)
+        tape.gradient(y, images)
+
+    for fails in (
+        differentiated,
+        lambda: tf.ones(2) + tf.ones(3),
+        lambda: tf.function(lambda x: x.numpy()).get_concrete_function(tf.TensorSpec([], tf.float32)),
+    ):
+        with pytest.raises(tf.TracejitError) as caught:
+            fails()
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            again = pickle.loads(pickle.dumps(caught.value, protocol))
+            assert type(again) is type(caught.value) and str(again) == str(caught.value)
+
+
+def test_concrete_functions_say_what_to_pickle_instead():
+    concrete = at_home.get_concrete_function(tf.TensorSpec([], tf.float32))
+    assert copy.deepcopy([concrete])[0] is concrete
+    with pytest.raises(TypeError, match="pickle the function 'at_home', or save its traces"):
+        pickle.dumps(concrete)

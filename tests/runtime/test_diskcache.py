@@ -55,6 +55,15 @@ def test_damage_is_a_miss_and_is_removed(tmp_path: Path) -> None:
         assert cache.get(key(0)) is None and not path.exists()
 
 
+def test_an_entry_under_the_name_of_another_is_a_miss(tmp_path: Path) -> None:
+    cache = diskcache.DiskCache(tmp_path)
+    first, second = "ab" * 32, "cd" * 32
+    cache.put(first, b"one")
+    cache.put(second, b"two")
+    cache.path(first).replace(cache.path(second))
+    assert cache.get(second) is None and not cache.path(second).exists()
+
+
 def test_trim_removes_the_least_recently_used(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path, limit=10_000)
     for i in range(20):

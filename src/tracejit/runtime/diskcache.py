@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:  # whoever finds an entry needs neither
     pathlib, tempfile = Later("pathlib", __package__), Later("tempfile", __package__)
 
-MAGIC = b"TJOBJ001"
+MAGIC = b"TJOBJ002"
 _HEADER_BYTES = len(MAGIC) + 32 + 8
 _SUFFIX = ".tjo"
 _ASIDE = ".put"  # begins the names of files that are being written
@@ -120,7 +120,7 @@ class DiskCache:
         image = own_bytes(path)
         if image is None:
             return None
-        payload = _unwrap(image)
+        payload = _unwrap(key, image)
         if payload is None:
             remove(path)
             return None
@@ -130,7 +130,7 @@ class DiskCache:
     def put(self, key: str, payload: bytes) -> bool:
         """Store `payload`; False when the disk does not cooperate."""
         path = self.path(key)
-        header = MAGIC + hashlib.sha256(payload).digest() + len(payload).to_bytes(8, "little")
+        header = MAGIC + _digest(key, payload) + len(payload).to_bytes(8, "little")
         if not self.is_safe():
             return False
         try:
@@ -218,12 +218,19 @@ def own_bytes(path: str | Path) -> bytes | None:
         os.close(handle)
 
 
-def _unwrap(image: bytes) -> bytes | None:
+def _digest(key: str, payload: bytes) -> bytes:
+    """Of both: an entry under the name of another is none."""
+    found = hashlib.sha256(key.encode())
+    found.update(payload)
+    return found.digest()
+
+
+def _unwrap(key: str, image: bytes) -> bytes | None:
     if len(image) < _HEADER_BYTES or image[: len(MAGIC)] != MAGIC:
         return None
     payload = image[_HEADER_BYTES:]
     digest, length = image[len(MAGIC) : len(MAGIC) + 32], image[len(MAGIC) + 32 : _HEADER_BYTES]
-    if len(payload) != int.from_bytes(length, "little") or hashlib.sha256(payload).digest() != digest:
+    if len(payload) != int.from_bytes(length, "little") or _digest(key, payload) != digest:
         return None
     return payload
 

@@ -30,6 +30,13 @@ NOBODY = 0
 class NoGradient(TracejitError, LookupError):
     """An op without any derivative rule lies between target and source."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, self.args, vars(self)  # the name leads to Python's own
+
+
+def _restored(*args: Any) -> NoGradient:
+    return NoGradient(*args)
+
 
 NoGradient.__name__ = NoGradient.__qualname__ = "LookupError"  # programs print the name of what they catch
 

@@ -363,6 +363,15 @@ class Specialization:
         """The result with a dtype for each tensor."""
         return unflatten(self.structure, [y.dtype for y in self.outputs])
 
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Specialization:
+        return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError(
+            f"a concrete function holds code of this process and is not pickled: pickle the function {self.name!r}, or "
+            f"save its traces by tracejit.saved_model.save{at(user_location())}"
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call with the arguments of the function, or with its array arguments alone, in order.
 
