@@ -181,3 +181,23 @@ def test_row_55_the_value_changes_and_the_gradient_does_not(run):
     """Fourth reason: rounding, clipping and the like in the middle of what is trained."""
     found = run(gradient_of(tf.grad_pass_through(tf.round)), tf.constant(2.6))
     assert values(found) == [1.0]
+
+
+def test_a_rule_that_raises_is_in_nobodys_way_who_does_not_differentiate():
+    factor = tf.Variable(3.0)
+
+    @tf.custom_gradient
+    def doubled(x):
+        def rule(upstream, variables=None):
+            raise NotImplementedError("nobody has worked it out")
+
+        return 2.0 * x * factor, rule
+
+    x, compiled = tf.constant(1.0), tf.function(doubled)
+    assert float(doubled(x)) == float(compiled(x)) == 6.0
+    for f in (doubled, compiled):
+        for source in (x, factor):
+            with pytest.raises(RuntimeError, match="nobody has worked it out"), tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+                tape.gradient(y, source)

@@ -333,8 +333,14 @@ class _Call:
         now = tracer()
         assert now is not None
         self.value = _SoFar(now, xs, results)
-        with opening(self):
-            rule = trace(self._rule, [s for s in self.specs if s.differentiable], self.name + "_rule")
+        given = [s for s in self.specs if s.differentiable]
+        try:
+            with opening(self):
+                rule = trace(self._rule, given, self.name + "_rule")
+        except RuntimeError as error:
+            if isinstance(error, (TracejitError, RecursionError)):
+                raise
+            rule = trace(self._refusing(error), given, self.name + "_rule")
         if any(h.assigned for h in rule.held):
             raise Untraceable(
                 f"the gradient rule of {self.name} assigns a Variable{at(_end_of(self.grad_fn))}"
@@ -356,6 +362,18 @@ class _Call:
         gradients = _gradients(self.f, self.grad_fn, self.inputs, self.variables, seeds)
         self.connected = [g is not None for g in gradients]
         return [g for g in gradients if g is not None]
+
+    def _refusing(self, error: RuntimeError) -> Callable[..., list[Tensor]]:
+        """In place of a rule that has raised an error of the program's own, one that fails where it runs."""
+        told = f"the gradient rule of {self.name} has raised {type(error).__name__}: {error}"
+
+        def rule(*gs: Tensor) -> list[Tensor]:
+            ops.check(_zeros(TensorSpec((), np.dtype(np.float32))), message=told, error="RuntimeError")
+            specs = [*(t.spec for t in self.tensors), *(v.spec for v in self.variables)]
+            self.connected = [s.differentiable for s in specs]
+            return [_zeros(s) for s in specs if s.differentiable]
+
+        return rule
 
     def own_value(self, tensors: Sequence[Tensor]) -> Any:
         """The function in its own rule: its value, which becomes a call like this one when the rule is used."""
