@@ -297,3 +297,43 @@ def test_a_loaded_function_converts_its_arguments_as_the_saved_one_did(saved):
         np.testing.assert_array_equal(loaded(given)["y"], expected)
     with pytest.raises((TypeError, ValueError), match="input_signature"):
         loaded(X[0])
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_networks_are_saved_by_their_call(policy, tmp_path):
+    layers = tf.keras.layers
+    numbers, more = tf.keras.Input((None,), dtype="int32"), tf.keras.Input((3,))
+    steps = layers.Embedding(5, 4, mask_zero=True, dtype=policy)(numbers)
+    means = layers.GlobalAveragePooling1D(dtype=policy)(layers.Dropout(0.5, dtype=policy)(steps))
+    joined = layers.Concatenate(dtype=policy)([means, layers.Dense(2, dtype=policy)(more)])
+    net = tf.keras.Model([numbers, more], {"sum": layers.Dense(1)(joined), "parts": [means, joined]})
+    x = tf.constant([[1, 2, 0], [3, 0, 0]], dtype=tf.int32), tf.ones((2, 3))
+    tf.saved_model.save(net, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    expected = net(list(x))
+    for found in (loaded(list(x)), loaded(inputs=list(x))):
+        for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+            np.testing.assert_allclose(a.numpy().astype("f8"), b.numpy().astype("f8"), rtol=1e-2, atol=1e-5)
+    assert loaded([tf.ones((7, 2), dtype=tf.int32), tf.ones((7, 3))])["sum"].shape == (7, 1)
+    assert "serving_default" in loaded.signatures
+
+
+def test_networks_that_are_made_by_a_call_are_saved_after_it(tmp_path):
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = tf.keras.layers.Dense(2)
+
+        def call(self, inputs, training=False):
+            return {"y": self.dense(inputs["x"]) * (2.0 if training else 1.0)}
+
+    net = Net()
+    with pytest.raises(NotSaved, match="call it first"):
+        tf.saved_model.save(net, tmp_path)
+    expected = net({"x": tf.ones((1, 3))}, training=True)["y"] / 2
+    tf.saved_model.save(net, tmp_path)
+    found = tf.saved_model.load(tmp_path)({"x": tf.ones((4, 3))})["y"]
+    np.testing.assert_allclose(found, np.repeat(expected, 4, 0), rtol=1e-6)
+    sequence = tf.keras.Sequential([tf.keras.layers.SimpleRNN(2, input_shape=(None, 3))])
+    tf.saved_model.save(sequence, tmp_path)
+    assert tf.saved_model.load(tmp_path)(tf.ones((4, 6, 3))).shape == (4, 2)

@@ -105,6 +105,34 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         """The outputs for `inputs`; NotImplementedError where there is no network and no other `call`."""
         return super().call(inputs) if self._network is None else self._network(inputs)
 
+    def call_to_save(self) -> Any:
+        """What :func:`tracejit.saved_model.save` keeps: the call for inference of any number of examples, compiled.
+
+        None before the network has been called, where its class makes it.
+        """
+        specs = self._specs_of_inputs()
+        if specs is None:
+            return None
+
+        def call(inputs: Any) -> Any:
+            return self(inputs, training=False)
+
+        def call_of_several(*inputs: Any) -> Any:
+            return self(*inputs, training=False)
+
+        return tf.function(call if len(specs) == 1 else call_of_several, input_signature=specs)
+
+    def _specs_of_inputs(self) -> list[Any] | None:
+        """A spec for each argument, of any number of examples."""
+        if self._network is not None:
+            return [tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), self._network.inputs)]
+        first = vars(self).get("_first_call")
+
+        def opened(spec: Any) -> Any:
+            return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype) if spec.shape else spec
+
+        return None if first is None else [tf.nest.map_structure(opened, argument) for argument in first[0]]
+
     @property
     def layers(self) -> Any:
         """The layers that it holds, without those inside of them; what was assigned, if anything was."""

@@ -68,8 +68,12 @@ class Sequential(Model):
             raise TypeError(f"a layer is callable, got {type(layer).__name__}{at_user_line()}")
         self.layers = [*self.layers, layer]
 
+    def _known_shape(self) -> tuple[int | None, ...] | None:
+        """The shape of one example, where an Input or the first layer says it."""
+        return self.input_shape or getattr(self.layers[0], "input_shape", None) if self.layers else None
+
     def _build_if_known(self) -> None:
-        first = self.input_shape or getattr(self.layers[0], "input_shape", None) if self.layers else None
+        first = self._known_shape()
         if first is not None:
             self.build((None, *first))
 
@@ -82,6 +86,10 @@ class Sequential(Model):
 
     def _build_for(self, inputs: Any) -> None:
         """Nothing: each layer makes its weights when it is reached."""
+
+    def _specs_of_inputs(self) -> list[Any] | None:
+        specs, shape = super()._specs_of_inputs(), self._known_shape()
+        return specs if specs is None or shape is None else [tf.TensorSpec([None, *shape], specs[0].dtype)]
 
     def get_config(self) -> dict[str, Any]:
         """What makes a network like this one, with first values for weights, as plain data: its layers in order."""

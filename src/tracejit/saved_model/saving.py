@@ -61,7 +61,8 @@ def save(
 
     Saved are the traces that exist: those of earlier calls, of ``get_concrete_function``, and the one of an
     ``input_signature``; where that leaves a rank open and nothing was called, one for each rank up to 4 that the
-    function takes. Attributes that are Modules are saved with theirs.
+    function takes. Attributes that are Modules are saved with theirs. Of a network, whose call is no compiled function,
+    its inference is saved, for any number of examples, also as the signature ``serving_default``.
 
     Parameters
     ----------
@@ -107,6 +108,10 @@ def save(
     root = saving.object(obj, "")
     chosen = {"serving_default": signatures} if callable(signatures) else dict(signatures or {})
     root["signatures"] = {name: saving.function(f, f"signatures[{name!r}]") for name, f in chosen.items()}
+    called = None if "__call__" in root["functions"] else getattr(obj, "call_to_save", lambda: None)()
+    if called is not None:
+        root["functions"]["__call__"] = kept = saving.function(called, "the network")
+        root["signatures"].setdefault("serving_default", kept)
     if not saving.traces:
         raise NotSaved(
             "there is no compiled function with a trace to save: call it first, or give it an input_signature"
