@@ -467,9 +467,7 @@ def _located(op: Op, error: TracejitError) -> TracejitError:
     if is_explained(error):
         return error
     message = str(error)
-    return as_explained(
-        type(error)(f"{op}: {message}" + ("" if AT in message else at(user_location())))
-    )
+    return as_explained(type(error)(f"{op}: {message}" + ("" if AT in message else at(user_location()))))
 
 
 def _call(self: Op, *inputs: Any, **attrs: Any) -> Any:
