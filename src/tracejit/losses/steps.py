@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import tracejit as tf
@@ -36,8 +37,7 @@ def give_mask(x: Any, mask: Any) -> None:
 
 
 def _keep(x: Any, mask: Any) -> None:
-    serial = x.serial
-    _masks[serial] = weakref.ref(x, lambda _: _masks.pop(serial, None)), mask
+    _masks[x.serial] = weakref.ref(x, partial(_masks.pop, x.serial)), mask
 
 
 class OfSteps:
