@@ -7,20 +7,13 @@ import functools
 import os
 import site
 import sys
-import sysconfig
 
 from ....core.errors import PACKAGE
 
 
 def _library_paths() -> tuple[str, ...]:
-    paths = sysconfig.get_paths()
-    folders = [
-        paths["stdlib"],
-        paths["platstdlib"],
-        paths["purelib"],
-        paths["platlib"],
-        site.getusersitepackages(),
-    ]
+    """Where Python's own modules and installed packages are, as ``sysconfig`` says, whose data take long to load."""
+    folders = [os.path.dirname(os.__file__), *site.getsitepackages(), site.getusersitepackages()]
     return tuple({os.path.join(p, "") for p in folders})
 
 
