@@ -545,23 +545,3 @@ def test_older_programs_call_the_learning_rate_lr(kind):
     config = optimizer.get_config()
     assert config["learning_rate"] == 0.25 and "lr" not in config
     assert float(kind.from_config(config).learning_rate) == 0.25
-
-
-def test_an_interrupted_build_begins_again(monkeypatch):
-    v, w = tf.Variable([1.0, 2.0]), tf.Variable(3.0)
-    optimizer, made = tf.optimizers.Adam(0.1), tf.optimizers.Adam._new_slots
-
-    def interrupted(self, variable):
-        if variable is w:
-            raise KeyboardInterrupt
-        return made(self, variable)
-
-    monkeypatch.setattr(tf.optimizers.Adam, "_new_slots", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        optimizer.build([v, w])
-    monkeypatch.undo()
-    optimizer._owners.append(optimizer._owners[0])  # as an interrupt one line later leaves it
-    optimizer._slot_of[w.handle.serial] = 1
-    optimizer.apply_gradients([(tf.ones(2), v), (tf.constant(1.0), w)])
-    assert optimizer.owners() == [v, w] and len(optimizer.slots) == 2
-    np.testing.assert_allclose([*v.numpy(), w.numpy()], [0.9, 1.9, 2.9], rtol=1e-5)

@@ -329,22 +329,14 @@ class Optimizer(Configurable, tf.Module):
     def build(self, var_list: Iterable[tf.Variable]) -> None:
         """Make the state of the Variables in `var_list`, where there is none yet: each the first time it is seen."""
         for variable in var_list:
-            if self._has_state(variable):
-                continue
-            made, slot = self._new_slots(variable), len(self.slots)
-            self._owners[slot:] = [weakref.ref(variable)]  # in the place of one that was interrupted here
-            self._slot_of[variable.handle.serial] = slot
-            self.slots = [*self.slots, made]  # only from here on it has state
-
-    def _has_state(self, variable: tf.Variable) -> bool:
-        serial = variable.handle.serial
-        slot = self._slot_of.get(serial, len(self.slots))
-        owner = self._owners[slot]() if slot < len(self.slots) else None
-        return owner is not None and owner.handle.serial == serial
+            if variable.handle.serial not in self._slot_of:
+                self._slot_of[variable.handle.serial] = len(self.slots)
+                self.slots = [*self.slots, self._new_slots(variable)]
+                self._owners.append(weakref.ref(variable))
 
     def owners(self) -> list[tf.Variable | None]:
         """The Variables that it keeps state for, in order; None for those that are gone."""
-        return [ref() for ref in self._owners[: len(self.slots)]]
+        return [ref() for ref in self._owners]
 
     def _built_for(self) -> list[tf.Variable]:
         owners = self.owners()
@@ -369,7 +361,7 @@ class Optimizer(Configurable, tf.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Its state goes with the Variables it is for, which a copy of a model has copies of."""
-        return {**super().__getstate__(), "_owners": self.owners(), "_slot_of": {}}
+        return {**super().__getstate__(), "_owners": [ref() for ref in self._owners], "_slot_of": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
