@@ -11,7 +11,8 @@ import pytest
 import tracejit as tf
 
 X = np.linspace(0.1, 1.0, 7)
-PLACES = {Path(tf.__file__).parent / "frontend" / room for room in ("function", "state")}
+PACKAGE = Path(tf.__file__).parent
+CALLS = {PACKAGE / "frontend" / room for room in ("function", "state")}
 
 
 class Moved:
@@ -32,13 +33,13 @@ class Moved:
             return self.step(x)
 
 
-def stopped_at(line: int, call) -> bool:
-    """Was `call` interrupted, at the line of this number that it comes to in `PLACES`?"""
+def stopped_at(line: int, call, places=CALLS) -> bool:
+    """Was `call` interrupted, at the line of this number that it comes to in these `places`?"""
     left = line
 
     def trace(frame, event, _):
         nonlocal left
-        if Path(frame.f_code.co_filename).parent not in PLACES:
+        if Path(frame.f_code.co_filename).parent not in places:
             return None
         if event == "line":
             left -= 1
@@ -59,16 +60,30 @@ def stopped_at(line: int, call) -> bool:
 
 @pytest.mark.parametrize("way", ["step", "on_a_tape"])
 def test_all_change_or_none(way):
-    moved, x = Moved(), tf.constant(X)
-    call = getattr(moved, way)
-    for _ in range(3):
-        call(x)
-    line, changed = 0, set()
-    while stopped_at(line := line + 1, lambda: call(x)):
-        v, w = float(moved.v), float(moved.w)
-        assert v + w == 11.0, f"interrupted at line {line}"
-        changed.add(v)
+    with tf.settings(fast=False):  # what the native lane runs has no lines to be interrupted at
+        moved, x = Moved(), tf.constant(X)
+        call = getattr(moved, way)
+        for _ in range(3):
+            call(x)
+        line, changed = 0, set()
+        while stopped_at(line := line + 1, lambda: call(x)):
+            v, w = float(moved.v), float(moved.w)
+            assert v + w == 11.0, f"interrupted at line {line}"
+            changed.add(v)
     assert float(moved.v) + float(moved.w) == 11.0
-    assert way == "step" or (line > 50 and len(changed) > 1)
+    assert line > 20, "there was hardly anything to interrupt"
+    assert len(changed) > 1, "it was never interrupted after the change"
     v = float(moved.v)
     np.testing.assert_allclose(call(x), X.sum() * (v + 1.0))
+
+
+def test_an_optimizer_has_all_the_state_of_a_variable_or_none():
+    line, lengths = 0, set()
+    optimizer, v = tf.optimizers.Adam(0.5), tf.Variable(1.0)
+    while stopped_at(line := line + 1, lambda: optimizer.build([v]), {PACKAGE / "optimizers"}):
+        lengths.add(len(optimizer.slots))
+        assert len(optimizer.owners()) == len(optimizer.slots)
+        optimizer.apply_gradients([(tf.constant(1.0), v)])
+        assert [sorted(s) for s in optimizer.slots] == [["momentum", "velocity"]]
+        optimizer, v = tf.optimizers.Adam(0.5), tf.Variable(1.0)
+    assert line > 5 and lengths == {0, 1}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -88,9 +88,7 @@ class Optimizer(Configurable, tf.Module):
         self.use_ema = use_ema
         self.ema_momentum = ema_momentum
         self.ema_overwrite_frequency = ema_overwrite_frequency
-        self.slots: list[dict[str, tf.Variable]] = []
-        self._slot_of: dict[int, int] = {}
-        self._owners: list[weakref.ref[tf.Variable]] = []
+        self._kept: dict[Any, _Kept] = {}  # by the serial number of the Variable that it is for
         with tf.init_scope():  # also inside of a trace, whose state it is not
             self.iterations: tf.Variable = tf.Variable(np.int64(0), trainable=False, name="iterations")
         self.learning_rate = learning_rate if lr is None else lr
@@ -271,7 +269,7 @@ class Optimizer(Configurable, tf.Module):
             if rows is not None:
                 variable.assign_sub(rows)
                 return
-        slots = self.slots[self._slot_of[variable.handle.serial]]
+        slots = self._kept[variable.handle.serial].slots
         value: Any = variable.current()
         if self.weight_decay is not None:
             value = value - value * self.weight_decay * rate
@@ -311,9 +309,9 @@ class Optimizer(Configurable, tf.Module):
         np.float32(2.5)
         """
         for variable in var_list:
-            slot = self._slot_of.get(variable.handle.serial)
-            if self.use_ema and slot is not None:  # else it has never changed
-                variable.assign(self.slots[slot]["average"].current())
+            kept = self._kept.get(variable.handle.serial)
+            if self.use_ema and kept is not None:  # else it has never changed
+                variable.assign(kept.slots["average"].current())
 
     def _clipped(self, gradients: Sequence[Any]) -> Sequence[Any]:
         if self.clipnorm is not None:
@@ -329,14 +327,17 @@ class Optimizer(Configurable, tf.Module):
     def build(self, var_list: Iterable[tf.Variable]) -> None:
         """Make the state of the Variables in `var_list`, where there is none yet: each the first time it is seen."""
         for variable in var_list:
-            if variable.handle.serial not in self._slot_of:
-                self._slot_of[variable.handle.serial] = len(self.slots)
-                self.slots = [*self.slots, self._new_slots(variable)]
-                self._owners.append(weakref.ref(variable))
+            if variable.handle.serial not in self._kept:
+                self._kept[variable.handle.serial] = _Kept(weakref.ref(variable), self._new_slots(variable))
+
+    @property
+    def slots(self) -> list[dict[str, tf.Variable]]:
+        """The state of each Variable by the names that :meth:`state` gives, in the order of :meth:`owners`."""
+        return [kept.slots for kept in self._kept.values()]
 
     def owners(self) -> list[tf.Variable | None]:
         """The Variables that it keeps state for, in order; None for those that are gone."""
-        return [ref() for ref in self._owners]
+        return [kept.owner() for kept in self._kept.values()]
 
     def _built_for(self) -> list[tf.Variable]:
         owners = self.owners()
@@ -361,15 +362,21 @@ class Optimizer(Configurable, tf.Module):
 
     def __getstate__(self) -> dict[str, Any]:
         """Its state goes with the Variables it is for, which a copy of a model has copies of."""
-        return {**super().__getstate__(), "_owners": [ref() for ref in self._owners], "_slot_of": {}}
+        return {**super().__getstate__(), "_kept": list(zip(self.owners(), self.slots, strict=True))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        owners: list[Any] = [_Nobody() if v is None else v for v in state["_owners"]]
-        self._owners = [weakref.ref(v) for v in owners]
-        for slot, v in enumerate(state["_owners"]):
-            if v is not None:
-                self._slot_of[v.handle.serial] = slot
+        self._kept = {}
+        for v, slots in state["_kept"]:
+            owner: Any = weakref.ref(_Nobody() if v is None else v)
+            self._kept[owner if v is None else v.handle.serial] = _Kept(owner, slots)
+
+
+class _Kept(NamedTuple):
+    """What an optimizer keeps for one Variable, and which it is."""
+
+    owner: weakref.ref[tf.Variable]
+    slots: dict[str, tf.Variable]
 
 
 class _Nobody:
