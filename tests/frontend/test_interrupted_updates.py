@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tracejit as tf
+from tracejit.frontend.state.variable import changing
 
 X = np.linspace(0.1, 1.0, 7)
 PACKAGE = Path(tf.__file__).parent
@@ -34,14 +37,18 @@ class Moved:
 
 
 def stopped_at(line: int, call, places=CALLS) -> bool:
-    """Was `call` interrupted, at the line of this number that it comes to in these `places`?"""
+    """Was `call` interrupted, at the line of this number that it comes to in these `places`?
+
+    No signal comes between a block and what leaves it, which is the line of its ``with`` again.
+    """
     left = line
 
     def trace(frame, event, _):
         nonlocal left
         if Path(frame.f_code.co_filename).parent not in places:
             return None
-        if event == "line":
+        text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if event == "line" and not text.lstrip().startswith("with "):
             left -= 1
             if left == 0:
                 raise KeyboardInterrupt
@@ -56,6 +63,14 @@ def stopped_at(line: int, call, places=CALLS) -> bool:
     finally:
         sys.settrace(before)
     return False
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits():
+    yield
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(changing.acquire, False).result(), "Variables are locked for good"
+        another.submit(changing.release).result()
 
 
 @pytest.mark.parametrize("way", ["step", "on_a_tape"])
