@@ -27,7 +27,6 @@ import pytest
 
 import tracejit as tf
 from checks.operators import needs_lane
-from tracejit.compiler import kernels
 from tracejit.core.settings import configure, settings
 from tracejit.frontend.function import function, lanes
 from tracejit.frontend.function.function import Function
@@ -73,7 +72,7 @@ class Loud(Pair):
 @pytest.fixture(autouse=True, scope="module")
 def made() -> Iterator[None]:
     """The lane's code, and lanes, which otherwise are made when they are worth it."""
-    kernels.call_lane()
+    lanes._code(make=True)  # loaded: on disk it may make room for what other processes keep
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "_SOON", 2)
         yield
