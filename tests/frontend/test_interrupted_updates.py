@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,12 +94,13 @@ def test_all_change_or_none(way):
 
 
 def test_an_optimizer_has_all_the_state_of_a_variable_or_none():
-    line, lengths = 0, set()
-    optimizer, v = tf.optimizers.Adam(0.5), tf.Variable(1.0)
-    while stopped_at(line := line + 1, lambda: optimizer.build([v]), {PACKAGE / "optimizers"}):
+    line, lengths, stopped = 0, set(), True
+    while stopped:
+        line += 1
+        optimizer, v = tf.optimizers.Adam(0.5), tf.Variable(1.0)
+        stopped = stopped_at(line, partial(optimizer.build, [v]), {PACKAGE / "optimizers"})
         lengths.add(len(optimizer.slots))
         assert len(optimizer.owners()) == len(optimizer.slots)
         optimizer.apply_gradients([(tf.constant(1.0), v)])
         assert [sorted(s) for s in optimizer.slots] == [["momentum", "velocity"]]
-        optimizer, v = tf.optimizers.Adam(0.5), tf.Variable(1.0)
     assert line > 5 and lengths == {0, 1}
