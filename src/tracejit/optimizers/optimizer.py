@@ -329,6 +329,7 @@ class Optimizer(Configurable, tf.Module):
         for variable in var_list:
             if variable.handle.serial not in self._kept:
                 self._kept[variable.handle.serial] = _Kept(weakref.ref(variable), self._new_slots(variable))
+        self._receive("slots", self.slots)
 
     @property
     def slots(self) -> list[dict[str, tf.Variable]]:

@@ -137,7 +137,13 @@ class Module:
             value = (GrowingList if value.__class__ is list else GrowingDict)(value)
             value.owner, value.path = self, step
         object.__setattr__(self, name, value)
-        hand_over(waiting, step, value)
+        self._receive(step, value)
+
+    def _receive(self, step: str, value: Any) -> None:
+        """Give the values that wait for what is below `step`, if any, to the Variables in `value`."""
+        waiting = self.__dict__.get("_deferred")
+        if waiting:
+            hand_over(waiting, step, value)
 
     def defer(self, values: dict[str, np.ndarray]) -> None:
         """Give each of `values` to the Variable of its path (``kernel``, ``layers/0/bias``) as soon as there is one.
@@ -169,9 +175,7 @@ class _Growing:
     path: str
 
     def _arrived(self, step: Any, value: Any) -> None:
-        waiting = self.owner.__dict__.get("_deferred")
-        if waiting:
-            hand_over(waiting, f"{self.path}/{step}", value)
+        self.owner._receive(f"{self.path}/{step}", value)
 
 
 class GrowingList(list[Any], _Growing):
