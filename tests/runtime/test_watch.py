@@ -76,7 +76,7 @@ def test_a_loop_without_end_is_named() -> None:
 
 
 def test_the_warning_is_at_the_line_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "LONG", 0.05)
+    monkeypatch.setattr(watch, "LONG", 0.01)  # the loops below take four times as long on a quick machine
     for call, name in (
         (lambda: endless(np.int64(0), np.int64(10**8)), "endless"),
         (lambda: endless_at_most(10**8), "inside at most"),

@@ -7,11 +7,15 @@ disk.
 
 from __future__ import annotations
 
+import io
 import linecache
 import pickle
 import sys
 import threading
+from collections import ChainMap
+from functools import cache
 from importlib.util import find_spec
+from types import CodeType
 from typing import Any
 
 
@@ -30,17 +34,38 @@ def reduced(function: Any, kind: type) -> str | tuple[Any, ...]:
     parts = (function.python_function, *function.options())
     by_value = function.__module__ == "__main__" and find_spec("cloudpickle") is not None
     if by_value and id(function) not in _state.now:
-        import cloudpickle
-
         _state.now.add(id(function))
         try:
-            return _restored, (kind, cloudpickle.dumps((parts, _text_of(function.python_function))))
+            return _restored, (kind, _by_value((parts, _text_of(function.python_function))))
         finally:
             _state.now.discard(id(function))
     target: Any = sys.modules.get(function.__module__)
     for name in function.__qualname__.split("."):
         target = getattr(target, name, None)
     return function.__qualname__ if target is function and not by_value else (kind, parts)
+
+
+def _by_value(parts: Any) -> bytes:
+    """What cloudpickle writes of `parts`, whose code keeps the name of its file."""
+    file = io.BytesIO()
+    _pickler()(file).dump(parts)
+    return file.getvalue()
+
+
+@cache
+def _pickler() -> Any:
+    """cloudpickle's, which since 3.1.3 writes one name for the files of all code: its text is found by that name."""
+    import cloudpickle
+
+    of_code = cloudpickle.Pickler.dispatch_table[CodeType]
+    in_file = {CodeType: lambda code: (_code_in_file, (code.co_filename, *of_code(code)))}
+    table = ChainMap(in_file, cloudpickle.Pickler.dispatch_table)
+    return type("Pickler", (cloudpickle.Pickler,), {"dispatch_table": table})
+
+
+def _code_in_file(file: str, make: Any, args: tuple[Any, ...]) -> CodeType:
+    code: CodeType = make(*args)
+    return code.replace(co_filename=file)
 
 
 def _text_of(f: Any) -> tuple[str, list[str]]:
