@@ -33,6 +33,44 @@ def test_sizes_of_arguments_are_sizes_again():
     assert f.experimental_get_tracing_count() == 1
 
 
+def spaced(x, n):
+    return (
+        *(tf.range(n), tf.range(2, n, 3), tf.range(n, -2, -1), tf.range(n, dtype="float32") * x),
+        *(tf.linspace(0.1, 1.0, n) * x, tf.linspace([0.0, 1.0], 3.0, tf.shape(x)[0], axis=1)),
+        *(tf.numpy.arange(n), tf.numpy.arange(1, n, 2), tf.numpy.tri(n), tf.numpy.tri(n, 3, -1)),
+        *(tf.numpy.linspace(0, 2, n), tf.numpy.linspace(0, 2, n + 1, endpoint=False)),
+    )
+
+
+def test_numbers_spaced_by_open_sizes():
+    f = tf.function(lambda x: spaced(x, x.shape[0]), input_signature=[tf.TensorSpec([None], tf.float32)])
+    for n in (2, 5, 8, 3):
+        x = np.arange(1.0, n + 1.0, dtype=np.float32)
+        for own, wanted in zip(f(x), spaced(tf.constant(x), n), strict=True):
+            assert own.dtype == wanted.dtype
+            np.testing.assert_allclose(own, wanted, rtol=3e-7)
+    assert f.experimental_get_tracing_count() == 1
+    one = tf.constant([2.0])
+    for own, wanted in zip(f(one), spaced(one, 1), strict=True):
+        np.testing.assert_array_equal(own, wanted)
+
+
+def test_loops_over_open_sizes():
+    def total(x):
+        result = 0.0
+        for k in tf.range(x.shape[0]):
+            result += x[k] ** 2 * tf.cast(k, tf.float32)
+        return result
+
+    f = tf.function(tf.value_and_grad(total), input_signature=[tf.TensorSpec([None], tf.float32)])
+    for n in (0, 1, 4):
+        x = np.arange(1.0, n + 1.0, dtype=np.float32)
+        value, gradient = f(x)
+        assert float(value) == np.sum(x**2 * np.arange(n))
+        np.testing.assert_array_equal(gradient, 2.0 * x * np.arange(n))
+    assert f.experimental_get_tracing_count() == 1
+
+
 def test_numbers_that_nobody_knows():
     @tf.function
     def f(n):

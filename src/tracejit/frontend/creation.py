@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core import settings
 from ..core.arrays import to_array
-from ..core.dim import Dim
+from ..core.dim import Dim, Size, maximum
 from ..core.errors import ShapeError, at, user_location
 from ..core.ir.graph import literal
 from ..core.op import ops
@@ -153,6 +153,8 @@ def range_(
     """
     if limit is None:
         start, limit = 0, start
+    if any(isinstance(b, Dim) for b in (start, limit)) and _are_sizes(start, limit, delta):
+        return _open_range(start, limit, delta, as_dtype(dtype or as_tensor(0).np_dtype))
     later = [as_tensor(b) for b in (start, limit, delta) if _is_later(b)]
     if later and all(b.np_dtype.kind in "iu" for b in later):
         return _counted_range(start, limit, delta, as_dtype(dtype or later[0].np_dtype))
@@ -170,6 +172,20 @@ def range_(
     first, last, step = (np.asarray(b, wanted)[()] for b in exact)
     count = max(int(np.ceil((last - first) / step)), 0)
     return constant(first + np.arange(count, dtype=wanted) * step)  # each place rounded by itself
+
+
+def _are_sizes(start: Any, limit: Any, delta: Any) -> bool:
+    """Are these the bounds and the step of a range whose length is a size?"""
+    return all(b.__class__ in (int, Dim) for b in (start, limit)) and delta.__class__ is int and delta != 0
+
+
+def _open_range(start: Size, limit: Size, step: int, dtype: np.dtype) -> Tensor:
+    """A range between open sizes, as long as they say: for any of them in one trace."""
+    length = maximum(-((start - limit) // step), 0)  # rounded up
+    places = ops.iota(size=length, dtype=_INDEX)
+    return ops.cast(
+        ops.add(ops.size_value(size=start), ops.multiply(places, as_tensor(step, _INDEX))), dtype=dtype
+    )
 
 
 def _is_later(x: Any) -> bool:
@@ -245,13 +261,15 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
     >>> print(tf.linspace(0.0, 1.0, 5))
     tf.Tensor([0.   0.25 0.5  0.75 1.  ], shape=(5,), dtype=float32)
     """
-    ends, count = matched((start, stop), {})[0], int(known(num))
+    ends, (count,) = matched((start, stop), {})[0], sizes_of((num,))
     first, last = (e if e.dtype.kind in "fc" else ops.cast(e, dtype=quotient_dtype(e.dtype)) for e in ends)
     if count < 1:
         raise ValueError(f"linspace takes one number at least, got {count}{at(user_location())}")
     shape = np.broadcast_shapes(first.shape, last.shape)
     place = one_axis(axis, len(shape) + 1)
     low, high = (expand_dims(ops.broadcast_to(e, shape=shape), place) for e in (first, last))
+    if isinstance(count, Dim):
+        return _open_linspace(low, high, count, place)
     if count == 1:
         return low
     steps = np.arange(1, count - 1, dtype=first.dtype)
@@ -299,3 +317,15 @@ def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tens
         return constant([], dtype=out_type)
     parts = [ops.reshape(ops.size_value(size=s), shape=(1,)) for s in sizes]
     return ops.cast(ops.concat(*parts, axis=0), dtype=as_dtype(out_type))
+
+
+def _open_linspace(low: Tensor, high: Tensor, count: Dim, place: int) -> Tensor:
+    """As many numbers as an open size says along the axis `place`, from `low` to `high`."""
+    shape = [count if a == place else 1 for a in range(len(low.shape))]
+    number = ops.reshape(ops.iota(size=count, dtype=_INDEX), shape=tuple(shape))
+    last = ops.subtract(ops.size_value(size=count), as_tensor(1, _INDEX))
+    gaps = ops.maximum(last, as_tensor(1, _INDEX))  # one number is `low`, whose step must not be infinite
+    step = ops.divide(ops.subtract(high, low), ops.cast(gaps, dtype=low.np_dtype))
+    between = ops.add(low, ops.multiply(step, ops.cast(number, dtype=low.np_dtype)))
+    upwards = ops.where(ops.equal(number, last), high, between)
+    return ops.where(ops.equal(number, as_tensor(0, _INDEX)), low, upwards)

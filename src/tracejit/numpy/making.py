@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dim import Dim
 from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -14,6 +15,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend import creation
 from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.shape import sizes_of
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
 from .conversion import array, arrays, is_number, on_cpu, require, two_floats, wide_floats
@@ -162,6 +164,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     tf.Tensor([1.   1.25 1.5  1.75], shape=(4,), dtype=float64)
     """
     on_cpu(device)
+    if any(isinstance(x, Dim) for x in (start, stop)):
+        return creation.range_(start, stop, step, np.dtype(dtype or np.int64))
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
     if dtype is None and not any(hasattr(b, "spec") for b in bounds):
@@ -194,7 +198,7 @@ def linspace(
     """
     on_cpu(device)
     first, last = (wide_floats(x) for x in matched(arrays(start, stop), {})[0])
-    count = int(num)
+    (count,) = sizes_of((num,))
     gaps = count - 1 if endpoint else count
     whole_step = ops.subtract(last, first)
     step = ops.divide(whole_step, gaps) if gaps > 0 else array(np.nan)
@@ -294,7 +298,11 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
     [[1. 0.]
      [1. 1.]], shape=(2, 2), dtype=float64)
     """
-    return as_tensor(np.tri(N, M, k, dtype=dtype))
+    rows, columns = sizes_of((N, N if M is None else M))
+    if all(isinstance(size, int) for size in (rows, columns)):
+        return as_tensor(np.tri(rows, columns, k, dtype=dtype))
+    number = ops.reshape(creation.range_(rows), shape=(rows, 1))
+    return ops.cast(ops.greater_equal(ops.add(number, k), creation.range_(columns)), dtype=np.dtype(dtype))
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.errors import ShapeError, Untraceable, at, user_location
+from ....core.arrays import default_dtype
+from ....core.errors import DtypeError, ShapeError, Untraceable, at, user_location
 from ....core.ir.graph import Constant, Graph, Value, has_effect, mentions
 from ....core.op import ops
 from ....core.spec import TensorSpec
@@ -362,9 +363,7 @@ class _Plan:
             try:
                 kind = joined(number_kind(x), number_kind(y), message)
             except (ShapeError, TypeError) as error:
-                raise type(error)(
-                    f"{error}; make them agree in shape and dtype{at(user_location())}"
-                ) from None
+                raise _disagreeing(error) from None
             return self.placed(x, y, kind)
         if is_alias(x) or is_alias(y):
             return self._either(name, x, y, what)
@@ -385,7 +384,7 @@ class _Plan:
         try:
             kind = joined(a, b, message)
         except (ShapeError, TypeError) as error:
-            raise type(error)(f"{error}; make them agree in shape and dtype{at(user_location())}") from None
+            raise _disagreeing(error) from None
         among, number = variables_of(x, y), None
         if number_of(x) is not None or number_of(y) is not None:
             number = self.placed(number_of(x), number_of(y), kind)
@@ -473,6 +472,17 @@ def _grown(model: Growing, items: list[Any]) -> Growing:
     made = model.copy()
     made.items = items
     return made
+
+
+def _disagreeing(error: Exception) -> Exception:
+    """The same error with what to write instead, and the line."""
+    remedy = "make them agree in shape and dtype"
+    if isinstance(error, DtypeError):
+        remedy = (
+            "cast one of them, or start with a tensor of that dtype (functions of Python numbers alone give "
+            f"{default_dtype(0.0)} unless tracejit.set_default_dtype says otherwise)"
+        )
+    return type(error)(f"{error}; {remedy}{at(user_location())}")
 
 
 __all__ = ["BOOL", "UNSET", "branch", "leaves_of", "select", "truth"]
