@@ -299,7 +299,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
      [1. 1.]], shape=(2, 2), dtype=float64)
     """
     rows, columns = sizes_of((N, N if M is None else M))
-    if all(isinstance(size, int) for size in (rows, columns)):
+    if isinstance(rows, int) and isinstance(columns, int):
         return as_tensor(np.tri(rows, columns, k, dtype=dtype))
     number = ops.reshape(creation.range_(rows), shape=(rows, 1))
     return ops.cast(ops.greater_equal(ops.add(number, k), creation.range_(columns)), dtype=np.dtype(dtype))
