@@ -58,6 +58,15 @@ def test_the_namespace_that_has_it():
         (tf, "experimental", "tracejit.numpy"),
         (tf.numpy, "copyto", "write x[index] = value"),
         (tf, "version", "tracejit.__version__"),
+        (tf, "jit", "tracejit.function"),
+        (tf, "no_grad", "tape.stop_recording()"),
+        (tf, "lax", "fori_loop"),
+        (tf, "optim", "tracejit.optimizers"),
+        (tf.random, "PRNGKey", "tracejit.random.Generator(seed)"),
+        (tf.constant(1.0), "backward", "tape.gradient(y, x)"),
+        (tf.Variable(1.0), "requires_grad", "tapes follow Variables"),
+        (tf.Variable(1.0), "detach", "tracejit.stop_gradient(x)"),
+        (tf.constant(1.0), "mul_", "v.assign_add"),
         (
             tf.function(lambda x: x).get_concrete_function(tf.TensorSpec([])).graph,
             "as_graph_element",
@@ -80,3 +89,16 @@ def test_plain_errors_where_nothing_is_near():
 def test_how_near():
     assert nearest("adn", ["anm", "and", "or"]) == "and"  # letters swapped cost less than two
     assert nearest("xy", ["abcdef", "relu"]) is None
+
+
+def test_attributes_that_are_not_there_are_asked_for_quietly():
+    x = tf.constant([1.0])
+    assert not hasattr(x, "backward") and getattr(x, "__array_of_mine__", None) is None
+    with pytest.raises(AttributeError, match=r"no attribute 'reshpae'$") as error:
+        x.reshpae  # noqa: B018
+    assert error.value.obj is x  # by which Python finds what was meant
+
+
+def test_errors_of_properties_stay():
+    with pytest.raises(AttributeError, match="strings have no array interface"):
+        tf.constant(["a"]).__array_interface__  # noqa: B018

@@ -135,4 +135,7 @@ _seams.numpy_function.provide(lambda name: getattr(_import_module("tracejit.nump
 _seams.unknown_name.provide(
     lambda module, name, names: _import_module("tracejit._names.unknown").missing(module, name, names)
 )
+_seams.unknown_attribute.provide(
+    lambda of, name: _import_module("tracejit._names.unknown").missing_attribute(of, name)
+)
 _shorten_tracebacks()

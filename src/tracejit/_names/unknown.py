@@ -20,6 +20,19 @@ _OTHER_COMPILERS = "other compilers are out of scope: tracejit.function compiles
 _IN_PLACE = "no function changes a tensor: write x[index] = value, or x = x.at[index].set(value)"
 _DATA = "data sets are not downloaded: give arrays that were loaded by other means"
 
+_COMPILES = "the decorator tracejit.function compiles, loops and gradients included"
+_NOT_RECORDED = (
+    "nothing is recorded outside of a tape: tape.stop_recording() within one, or tracejit.stop_gradient(x)"
+)
+_TAPES = "gradients are asked of a tape, tape.gradient(y, x), or of a function, tracejit.grad(f)(x)"
+_WATCHED = "tapes follow Variables, and tensors that they watch: tape.watch(x)"
+_CHANGED = (
+    "tensors do not change, Variables do: v = tracejit.Variable(x), then v.assign, v.assign_add, v[i].assign"
+)
+_ONE_PLACE = "tensors are in the memory of the processor, for which tracejit.function compiles"
+_CONTROL_FLOW = "Python's if, while and for are compiled; as functions there are cond, while_loop, fori_loop, scan, map_fn"
+_SEEDS = "tracejit.random.Generator(seed) draws numbers, and split() makes independent ones of it"
+
 #: Names to sentences; one with dots is that of a namespace, others mean the same wherever they are asked for.
 _INSTEAD = {
     **dict.fromkeys(("Session", "InteractiveSession", "placeholder", "placeholder_v2"), _AT_ONCE),
@@ -55,6 +68,48 @@ _INSTEAD = {
     "flags": "use the argparse module of Python",
     "gfile": "use pathlib, or tracejit.io",
     "app": "call the main function",
+    **dict.fromkeys(("jit", "njit", "compile"), _COMPILES),
+    **dict.fromkeys(("no_grad", "inference_mode", "set_grad_enabled", "enable_grad"), _NOT_RECORDED),
+    **dict.fromkeys(
+        ("tensor", "from_numpy"), "tensors are made by tracejit.constant and tracejit.convert_to_tensor"
+    ),
+    **dict.fromkeys(
+        ("pmap", "prange", "set_num_threads"), "loops are shared by threads: tracejit.config.threading"
+    ),
+    **dict.fromkeys(("device_put", "cuda", "devices"), _ONE_PLACE),
+    **dict.fromkeys(("PRNGKey", "random.key", "manual_seed"), _SEEDS),
+    **dict.fromkeys(
+        ("tree_util", "tree", "tree_map"), "tracejit.nest has map_structure, flatten and pack_sequence_as"
+    ),
+    "lax": _CONTROL_FLOW,
+    **dict.fromkeys(
+        ("vectorize", "guvectorize"), "tracejit.vmap runs a function of one example on all of them"
+    ),
+    "make_jaxpr": "tracejit.function(f).graph(x) is the traced graph, gradient_graph(x) that of its gradient",
+    "optim": "optimizers are in tracejit.optimizers",
+    "autograd": "derivatives are tracejit.grad, jvp, vjp, jacobians and tapes; tracejit.custom_gradient gives a rule",
+    "block_until_ready": "calls come back when the result is there",
+}
+
+#: The same for attributes of tensors and Variables.
+_OF_TENSORS = {
+    **dict.fromkeys(("backward", "grad", "grad_fn", "retain_grad"), _TAPES),
+    **dict.fromkeys(("requires_grad", "requires_grad_", "is_leaf"), _WATCHED),
+    **dict.fromkeys(("detach", "detach_"), "write tracejit.stop_gradient(x)"),
+    **dict.fromkeys(("add_", "sub_", "mul_", "div_", "zero_", "copy_", "fill_"), _CHANGED),
+    **dict.fromkeys(("cpu", "cuda", "pin_memory"), _ONE_PLACE),
+    **dict.fromkeys(
+        ("to", "type", "float", "double", "long", "int"), "write x.astype(dtype), or tracejit.cast"
+    ),
+    **dict.fromkeys(("view", "view_as"), "write x.reshape(shape)"),
+    **dict.fromkeys(("unsqueeze", "unsqueeze_"), "write tracejit.expand_dims(x, axis), or x[..., None]"),
+    "permute": "write tracejit.transpose(x, axes)",
+    "dim": "write x.ndim",
+    "numel": "write x.size",
+    "clone": "write x.copy()",
+    "contiguous": "every tensor is taken in any layout",
+    "eval": "there is no session: x.numpy()",
+    "block_until_ready": "calls come back when the result is there",
 }
 
 #: Namespaces in which a name may stand instead, the likeliest first.
@@ -79,6 +134,14 @@ def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
     if not name.startswith("__"):  # what protocols ask for is nobody's mistake
         text += _remark(module, name, known)
     return AttributeError(text, name=name)  # Python has no remark of its own to an error with a name
+
+
+def missing_attribute(of: object, name: str) -> AttributeError:
+    """The error for an attribute `name` that a tensor or Variable does not have; Python adds which one is nearest."""
+    text = f"{type(of).__name__!r} object has no attribute {name!r}"
+    if name in _OF_TENSORS:
+        return AttributeError(f"{text}: {_OF_TENSORS[name]}", name=name)
+    return AttributeError(text, name=name, obj=of)
 
 
 def _remark(module: str, name: str, known: Iterable[str]) -> str:

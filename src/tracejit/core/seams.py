@@ -88,6 +88,9 @@ unknown_name: Seam[[str, str, Iterable[str]], AttributeError] = Seam(
     "unknown_name", lambda module, name, names: AttributeError(f"module {module!r} has no attribute {name!r}")
 )
 
+#: ``(object, name) -> AttributeError`` for what a tensor or Variable does not have; provided by ``tracejit._names``.
+unknown_attribute: Seam[[object, str], AttributeError] = Seam("unknown_attribute")
+
 #: ``very -> None``: operators of eager tensors are called often, or very often; provided by
 #: `frontend.tape.gradient_tape`, as machine code for them.
 operators_are_hot: Seam[[bool], Any] = Seam("operators_are_hot", lambda very: None)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .dtype import DTYPES, DType
 from .errors import LeakedTensor, SymbolicValue, at, own_location
+from .seams import unknown_attribute
 from .spec import TensorSpec
 from .tensor_shape import SHAPES, TensorShape, shape_of
 
@@ -30,6 +31,13 @@ class Unhashable:
 
     __slots__ = ()
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    if not TYPE_CHECKING:  # checkers know which attributes there are
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)  # raises what the property has raised
+            raise unknown_attribute(self, name)
 
 
 if not TYPE_CHECKING:
