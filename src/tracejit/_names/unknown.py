@@ -30,7 +30,7 @@ _CHANGED = (
     "tensors do not change, Variables do: v = tracejit.Variable(x), then v.assign, v.assign_add, v[i].assign"
 )
 _ONE_PLACE = "tensors are in the memory of the processor, for which tracejit.function compiles"
-_CONTROL_FLOW = "Python's if, while and for are compiled; as functions there are cond, while_loop, fori_loop, scan, map_fn"
+_CONTROL_FLOW = "Python's if, while and for are compiled; or call cond, while_loop, fori_loop, scan, map_fn"
 _SEEDS = "tracejit.random.Generator(seed) draws numbers, and split() makes independent ones of it"
 
 #: Names to sentences; one with dots is that of a namespace, others mean the same wherever they are asked for.
