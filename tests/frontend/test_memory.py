@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.operators import needs_lane
+from tracejit.frontend.tape import operator_lane
 
 N = 10_000
 
@@ -133,7 +135,9 @@ def test_compiled_functions_keep_no_variables_and_no_arguments():
     assert alive() is None
 
 
-def test_memory_is_flat_over_many_calls():
+@pytest.mark.parametrize("operators", ["in Python", pytest.param("machine code", marks=needs_lane)])
+def test_memory_is_flat_over_many_calls(operators):
+    operator_lane.leave() if operators == "in Python" else operator_lane.use(tf.GradientTape)
     f = tf.function(lambda x: tf.sin(x) * 2.0)
     x = tf.constant(np.ones(8))
     v = tf.Variable(np.ones(8))
@@ -155,5 +159,6 @@ def test_memory_is_flat_over_many_calls():
     cycles = gc.collect()  # also empties Python's lists of free tuples
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
+    operator_lane.leave()
     assert cycles < 500, "a call must not leave a cycle behind"
     assert after - before < 5_000
