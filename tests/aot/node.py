@@ -48,7 +48,7 @@ def node(script: str, folder: Path) -> str:
     """What a script prints that runs in a folder."""
     (folder / "script.mjs").write_text(script)
     command = ["node", "script.mjs"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

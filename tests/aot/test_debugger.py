@@ -163,7 +163,7 @@ def stops(place: Path, command: list[str], depth: int, **environment: str) -> tu
     (place / "script.gdb").write_text(GDB.format(line=EXP, depth=depth))
     done = subprocess.run(
         ["gdb", "-nx", "-batch", "-x", "script.gdb", "--args", *command],
-        cwd=place, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=120,
+        cwd=place, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     found = done.stdout.split("STOP\n")[1:]
     assert found, done.stdout + done.stderr
@@ -411,7 +411,7 @@ def test_what_the_page_shows(tmp_path: Path):
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
         found = plain(done.stdout + done.stderr)
         missing = [s for s in plain(shown) if s and s not in found and "argv" not in s]

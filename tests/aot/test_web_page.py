@@ -108,7 +108,7 @@ def test_a_browser_fits_the_curve(address: str, tmp_path: Path) -> None:
     command += [f"--user-data-dir={tmp_path}", f"{address}/watch"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
         try:
-            shown = Site.seen.get(timeout=120)
+            shown = Site.seen.get(timeout=300)
         finally:
             browser.terminate()
     found = dict(re.findall(r'data-(loss|steps)="([^"]*)"', shown))

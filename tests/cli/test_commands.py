@@ -79,7 +79,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def tracejit(folder: Path, *words: str, command: list[str] = COMMAND, **more: str) -> Done:
     ran = subprocess.run(
-        [*command, *words], cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=120
+        [*command, *words], cwd=folder, env=environment(**more), capture_output=True, text=True, timeout=300
     )
     assert "Traceback" not in ran.stderr or "--traceback" in words
     return Done(ran)

@@ -44,7 +44,7 @@ def prints(command: str, promised: str, folder: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     pattern = ".*".join(re.escape(part) for part in promised.split("…"))
     assert re.fullmatch(pattern, done.stdout, re.DOTALL), f"$ {command}\n{done.stdout}"

@@ -199,7 +199,7 @@ import os
 sys.stdout.flush(); os._exit(0)
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.path.dirname(__file__), *sys.path])}
-    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=120)
+    subprocess.run([sys.executable, "-c", script], check=True, env=environment, timeout=300)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

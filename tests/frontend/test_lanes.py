@@ -881,7 +881,7 @@ print("done", f._calls_to_wait)
 def test_processes_end_well() -> None:
     """With living functions, in cycles, called while the interpreter ends, and in a child made by fork."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _PROCESS], capture_output=True, text=True, timeout=60
+        [sys.executable, "-W", "ignore", "-c", _PROCESS], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0 and done.stdout.startswith("done"), done.stderr
 

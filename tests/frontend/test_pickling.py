@@ -25,7 +25,7 @@ def test_functions_of_modules_go_by_name():
 
 def run(program: str, *arguments: str) -> str:
     command = [sys.executable, "-c", textwrap.dedent(program), *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -57,7 +57,7 @@ def test_functions_of_a_program_go_by_value(tmp_path):
             pickle.dump((f, factorial), file)
         """)
     )
-    subprocess.run([sys.executable, program, tmp_path / "f"], check=True, timeout=60)
+    subprocess.run([sys.executable, program, tmp_path / "f"], check=True, timeout=300)
     reader = """
         import pickle, sys
         import tracejit as tf

@@ -59,7 +59,7 @@ def _run(file, call: str, **env: str) -> str:
         env={**os.environ, **env},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     return ran.stderr
 

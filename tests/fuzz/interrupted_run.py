@@ -28,7 +28,7 @@ from tracejit.core.settings import configure
 from tracejit.core.tracing.dispatch import state
 from tracejit.frontend.state import variable
 
-PATIENCE = 20.0
+PATIENCE = 300.0
 TIMES = 4
 HELPER = """
 import os, sys, time

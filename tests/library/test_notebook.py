@@ -40,7 +40,7 @@ def shown(tmp_path_factory):
     cells = [nbformat.v4.new_code_cell(text, id=f"cell-{k}") for k, text in enumerate(CELLS.values())]
     notebook = nbformat.v4.new_notebook(cells=cells)
     client = nbclient.NotebookClient(
-        notebook, timeout=60, allow_errors=True, resources={"metadata": {"path": os.getcwd()}}
+        notebook, timeout=300, allow_errors=True, resources={"metadata": {"path": os.getcwd()}}
     )
     client.execute()
     outputs = {name: cell.outputs for name, cell in zip(CELLS, notebook.cells, strict=True)}

@@ -14,7 +14,7 @@ from tracejit.ops import _LATER
 
 def loaded(program: str) -> str:
     """What a new process prints."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -134,7 +134,7 @@ for step in range(1500):
 
 def test_processes_that_write_damage_and_trim_at_once(tmp_path: Path) -> None:
     workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(tmp_path), str(i)]) for i in range(3)]
-    assert [worker.wait(timeout=120) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(timeout=300) for worker in workers] == [0, 0, 0]
     assert not list(tmp_path.glob("??/.put*"))
 
 

@@ -54,11 +54,11 @@ def test_a_lock_is_reentrant_and_free_in_a_child():
     def hold() -> None:
         with lock, lock:
             held.set()
-            over.wait(60.0)
+            over.wait(300.0)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(60.0)
+    held.wait(300.0)
     assert not is_free(lock)
     child = os.fork()
     if child == 0:

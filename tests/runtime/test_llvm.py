@@ -243,19 +243,20 @@ def test_what_goes_wrong_in_llvm_is_raised_where_it_was_asked_for() -> None:
 
 def test_a_process_ends_when_llvm_is_done() -> None:
     program = (
-        "import os, time\n"
+        "import os, threading, time\n"
         "from tracejit.compiler.codegen import workers\n"
-        "work = workers.Work(lambda: (time.sleep(0.5), print('made', flush=True)))\n"
+        "seen = threading.Event()\n"
+        "work = workers.Work(lambda: (seen.wait(), time.sleep(0.5), print('made', flush=True)))\n"
         "work.start()\n"
         "while not workers._working: pass\n"
         "child = os.fork()  # its own end does not wait for a thread that it has not\n"
-        "if child: assert os.waitpid(child, 0)[1] == 0\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0; seen.set()\n"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
-        timeout=60,
+        timeout=300,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "made\n", "")

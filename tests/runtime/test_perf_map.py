@@ -38,7 +38,7 @@ def maps(way: str, value: str, cache: Path) -> list[list[tuple[int, int, str]]]:
     """The maps of the processes that the program is, by lines; those that are not there are empty."""
     env = {**os.environ, "TRACEJIT_PERF_MAP": value, "TRACEJIT_CACHE_DIR": str(cache)}
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, way], env=env, check=True, timeout=120, capture_output=True, text=True
+        [sys.executable, "-c", PROGRAM, way], env=env, check=True, timeout=300, capture_output=True, text=True
     )
     found = []
     for process in ran.stdout.split():
