@@ -65,7 +65,9 @@ def test_functions_of_the_c_library_are_not_replaced(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["restrict", "NULL", "I", "xor"])
 def test_nor_are_functions_called_by_words_and_macros(name: str) -> None:
-    with pytest.raises(ValueError, match=f"'{name}' is no name for a C function\n  at "):
+    with pytest.raises(
+        ValueError, match=f"'{name}' is no name for a C function: write letters, digits and _\n  at "
+    ):
         tf.export(lambda x: x, ["f64"], name=name)
 
 

@@ -99,6 +99,8 @@ class TestArguments:
             f(X, a=X)
         with pytest.raises(TypeError, match="unexpected keyword argument 'c'"):
             f(X, c=X)
+        with pytest.raises(TypeError, match="missing a required argument: 'a'; it has no parameter 'c', 'd'"):
+            f(c=X, d=X)
 
     def test_an_unhashable_object_says_how_to_register_its_class(self):
         class Options:

@@ -232,7 +232,9 @@ class TestSignatures:
     @pytest.mark.parametrize("kind", [TypeError, ValueError])
     def test_what_does_not_fit(self, kind):
         f = tf.function(lambda x: x, input_signature=[tf.TensorSpec([None], tf.int32)])
-        with pytest.raises(kind, match=r"int32\[2,2\] does not fit the input_signature int32\[\?\]"):
+        with pytest.raises(
+            kind, match=r"'x' is int32\[2,2\] and does not fit the input_signature int32\[\?\]"
+        ):
             f(tf.constant([[1, 2], [3, 4]]))
         with pytest.raises(kind, match=r"cast\(x, tracejit.int32\)"):
             f(tf.constant([1.0]))

@@ -69,7 +69,7 @@ def test_vjp():
     assert [values(y), values(z)] == [[3.0, 6.0], {"s": [4.0, 5.0]}]
     assert values(pullback(([1.0, 10.0], None))) == [[3.0, 30.0], 21.0]
     assert values(pullback((None, {"s": [1.0, 1.0]}))) == [[1.0, 1.0], 2.0]
-    with pytest.raises(tf.ShapeError, match=r"float32\[3\].*float32\[2\]"):
+    with pytest.raises(tf.ShapeError, match=r"must be float32\[2\], got float32\[3\]"):
         pullback((np.ones(3, "float32"), None))
 
 

@@ -65,6 +65,54 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "A non-persistent GradientTape can only be used to compute one set of gradients",
     ),
     ("again(x)", ValueError, "Tape is still recording, this can happen if you try to re-enter"),
+    (
+        "tf.stack([x, x[1:]])",
+        tf.ShapeError,
+        "stack needs tensors of equal shape, and tensor 0 has (3,), tensor 1 (2,)",
+    ),
+    ("tf.split(x, 2)", tf.ShapeError, "split: an axis of size 3 has no 2 equal parts; give the sizes"),
+    ("float(x)", ValueError, "only a tensor of one element is a number, this one is float32[3]"),
+    (
+        "tf.grad(lambda x: x)(x)",
+        tf.ShapeError,
+        "it returned float32[3]; reduce it, as by tracejit.reduce_sum",
+    ),
+    (
+        "tf.grad(lambda x: (x[0], x))(x)",
+        tf.ShapeError,
+        "returned a tuple of 2: return the scalar, or (scalar, other)",
+    ),
+    ("tf.grad(lambda x: None)(x)", tf.ShapeError, "it returned None: is a return statement missing?"),
+    (
+        "tf.grad(tf.reduce_sum, argnums=1)(x)",
+        ValueError,
+        "argnums 1 for a call with 1 positional argument: argnums ",
+    ),
+    (
+        "tf.jvp(tf.sin, [x], [x[1:]])",
+        tf.ShapeError,
+        "the tangent of an argument must be float32[3], got float32[2]",
+    ),
+    (
+        "tf.vjp(tf.sin, x)[1](x[1:])",
+        tf.ShapeError,
+        "the cotangent of a result must be float32[3], got float32[2]",
+    ),
+    (
+        "tf.einsum('ij->i', x)",
+        tf.ShapeError,
+        "einsum: 'ij' of 'ij->i' does not name the 1 axes of float32[3]",
+    ),
+    (
+        "tf.nn.softmax_cross_entropy_with_logits(labels=[0, 1], logits=tf.ones((2, 3)))",
+        tf.ShapeError,
+        "for class numbers use sparse_softmax_cross_entropy_with_logits",
+    ),
+    (
+        "tf.nn.conv2d(tf.ones((8, 8, 3)), tf.ones((2, 2, 3, 1)), 1, 'SAME')",
+        tf.ShapeError,
+        "needs rank 4 (batch, 2 axes, channels), got float32[8,8,3]; one example alone is x[tracejit.newaxis]",
+    ),
     ("unconnected(x)", ValueError, "Unknown value for unconnected_gradients: 'foo'; it is 'none' or 'zero'"),
 ]
 

@@ -533,3 +533,18 @@ def test_functions_of_a_shape_and_a_dtype_are_initializers():
     layer = tf.keras.layers.Dense(50, kernel_initializer=tf.random.normal, bias_initializer=tf.zeros)
     layer(tf.ones((1, 40)))
     assert abs(layer.kernel.numpy().std() - 1.0) < 0.1 and not layer.bias.numpy().any()
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_errors_of_shapes_name_the_layer_and_what_it_was_made_for(mode):
+    dense, recurrent = tf.layers.Dense(3, name="head"), tf.layers.LSTM(2)
+    dense(tf.ones((2, 4)))
+    model = tf.Sequential([tf.layers.Flatten(), dense])
+    with pytest.raises(tf.ShapeError, match="inner sizes differ: 5 and 4") as error:
+        mode(lambda x: model(x))(tf.ones((2, 5)))
+    note = "in Dense 'head', called with float32[2,5]; its weights were made for float32[2,4]"
+    assert error.value.__notes__ == [note]
+    with pytest.raises(
+        tf.ShapeError, match=r"LSTM takes sequences \(batch, steps, features\), got float32\[8,3\]"
+    ):
+        mode(lambda x: recurrent(x))(tf.ones((8, 3)))

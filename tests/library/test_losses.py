@@ -341,3 +341,24 @@ def test_losses_by_name():
     assert tf.losses.Reduction.NONE == "none"
     with pytest.raises(ValueError, match="no loss is called 'nonsense'"):
         tf.losses.get("nonsense")
+
+
+def test_errors_of_shapes_name_the_loss_with_labels_and_predictions():
+    labels, predictions = tf.ones((8, 5)), tf.ones((8, 3))
+    for loss, name in (
+        (tf.losses.MeanSquaredError(), "mean_squared_error"),
+        (tf.losses.Huber(name="h"), "h"),
+    ):
+        with pytest.raises(tf.ShapeError) as error:
+            loss(labels, predictions)
+        assert error.value.__notes__ == [
+            f"in the loss {name!r} of labels float32[8,5] and predictions float32[8,3]"
+        ]
+
+
+def test_labels_take_the_dtype_of_logits():
+    logits = tf.constant([[3.0, 0.0]])
+    for labels in ([[0, 1]], np.array([[0.0, 1.0]]), [0.0, 1.0]):
+        loss = tf.nn.softmax_cross_entropy_with_logits(labels, logits)
+        assert loss.dtype == tf.float32
+        np.testing.assert_allclose(loss.numpy(), [np.log1p(np.exp(3.0))], rtol=1e-6)

@@ -545,3 +545,10 @@ def test_older_programs_call_the_learning_rate_lr(kind):
     config = optimizer.get_config()
     assert config["learning_rate"] == 0.25 and "lr" not in config
     assert float(kind.from_config(config).learning_rate) == 0.25
+
+
+def test_steps_take_pairs():
+    v = tf.Variable(1.0)
+    for given in ([v], [(v, v, v)]):
+        with pytest.raises(TypeError, match=r"takes pairs .*apply_gradients\(zip\(gradients, variables\)\)"):
+            tf.optimizers.SGD().apply_gradients(given)

@@ -195,7 +195,9 @@ def similar(name: object, known: Iterable[str]) -> str:
 def checked_name(name: str) -> str:
     """The name of an exported function; ValueError where C cannot have it."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) or is_taken(name):
-        raise ValueError(f"{name!r} is no name for a C function{at(user_location())}")
+        raise ValueError(
+            f"{name!r} is no name for a C function: write letters, digits and _{at(user_location())}"
+        )
     if is_library_function(name):
         raise ValueError(
             f"{name!r} is a function of the C library, which programs that link with this one would no longer call: "

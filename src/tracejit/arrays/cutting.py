@@ -127,7 +127,10 @@ def _sizes(wanted: Any, whole: int) -> list[int]:
     if isinstance(wanted, (int, np.integer)):
         count = int(wanted)
         if count < 1 or whole % count:
-            raise ShapeError(f"an axis of size {whole} has no {count} equal parts{at(user_location())}")
+            raise ShapeError(
+                f"split: an axis of size {whole} has no {count} equal parts; give the sizes of the parts, a list"
+                f"{at(user_location())}"
+            )
         return [whole // count] * count
     sizes = [int(s) for s in (known(wanted) if isinstance(wanted, Tensor) else wanted)]
     if sizes.count(-1) == 1:

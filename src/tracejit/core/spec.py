@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
 from sys import maxsize
 from typing import Any
@@ -221,3 +221,15 @@ def shape_text(shape: Iterable[Size]) -> str:
     """A shape as users write it: ``(3,)``, ``(n, 4)``."""
     sizes = [str(s) for s in shape]
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
+
+
+def equal_in_shape(name: str, tensors: Sequence[Any]) -> Sequence[Any]:
+    """The tensors, if all have one shape; ShapeError of the op `name` otherwise."""
+    first = tensors[0].shape
+    for i, x in enumerate(tensors):
+        if x.shape != first and (len(x.shape) != len(first) or not all(map(same, x.shape, first))):
+            raise ShapeError(
+                f"{name} needs tensors of equal shape, and tensor 0 has {shape_text(first)}, tensor {i} "
+                f"{shape_text(x.shape)}; to join along an existing axis use concat{at(user_location())}"
+            )
+    return tensors

@@ -246,7 +246,18 @@ class Layer(Configurable, tf.Module):
 
     def _called(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
-        return call(inputs, *args, **kwargs)
+        try:
+            return call(inputs, *args, **kwargs)
+        except tf.ShapeError as error:
+            if not hasattr(error, "__notes__"):  # of the layers around it the innermost tells
+                error.add_note(self._what_it_was_given(inputs))
+            raise
+
+    def _what_it_was_given(self, inputs: Any) -> str:
+        (given,), _ = specs_of((inputs,), {})
+        (first, *_), _ = vars(self).get("_first_call", ((given,), {}))
+        made = "" if str(first) == str(given) else f"; its weights were made for {first}"
+        return f"in {type(self).__name__} {self.name!r}, called with {given}{made}"
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Which steps of the result for `inputs` count, where `mask`, a nest like these, says it of them; None: all."""

@@ -349,6 +349,12 @@ class RNN(Layer):
         `initial_state` is the first state, zeros unless given. Where `mask`, ``(batch, steps)`` of bools, is False, a
         step changes no state and repeats the output before.
         """
+        if len(inputs.shape) < 3:
+            order = "(steps, batch, features)" if self.time_major else "(batch, steps, features)"
+            raise tf.ShapeError(
+                f"{type(self).__name__} takes sequences {order}, got {inputs.spec}: tracejit.expand_dims adds an axis"
+                f"{at_user_line()}"
+            )
         rows = inputs if self.time_major else _steps_first(inputs)
         count = rows.shape[1]
         start = self.cell.get_initial_state(count) if initial_state is None else _as_states(initial_state)

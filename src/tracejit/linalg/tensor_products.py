@@ -317,7 +317,10 @@ def _letters(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str]:
     names = [chr(ord(_DOTS) + i) for i in range(dots)]
     for position, (term, count, x) in enumerate(zip(terms, counts, tensors, strict=True)):
         if count < 0 or (count and "..." not in term) or "." in term.replace("...", "", 1):
-            raise ShapeError(f"{term!r} of {equation!r} does not fit {x.spec}{at(user_location())}")
+            raise ShapeError(
+                f"einsum: {term!r} of {equation!r} does not name the {len(x.shape)} axes of {x.spec}"
+                f"{at(user_location())}"
+            )
         terms[position] = term.replace("...", "".join(names[dots - count :]))
     if not arrow:
         letters = "".join(terms)
@@ -341,7 +344,7 @@ def _sizes(equation: str, terms: Sequence[str], tensors: Sequence[Any], stretche
             sizes[letter] = size
         elif not (same(before, size) or (may_stretch and _is_single(size))):
             raise ShapeError(
-                f"{'an axis behind dots' if letter >= _DOTS else repr(letter)} is {before} and {size} in "
+                f"einsum: {'an axis behind dots' if letter >= _DOTS else repr(letter)} is {before} and {size} in "
                 f"{equation!r} of {', '.join(str(t.spec) for t in tensors)}{at(user_location())}"
             )
     return sizes

@@ -74,7 +74,12 @@ class Loss(Configurable):
         y_pred = tf.convert_to_tensor(y_pred)
         if is_short(y_pred.dtype):
             y_pred = tf.cast(y_pred, "float32")
-        losses: Any = self.call(tf.convert_to_tensor(y_true), y_pred)
+        y_true = tf.convert_to_tensor(y_true)
+        try:
+            losses: Any = self.call(y_true, y_pred)
+        except tf.ShapeError as error:
+            error.add_note(f"in the loss {self.name!r} of labels {y_true.spec} and predictions {y_pred.spec}")
+            raise
         weight: Any = None
         if sample_weight is not None:
             weight, losses = pair(sample_weight, losses)
@@ -92,7 +97,7 @@ class _Averaged(Loss):
     """A loss given as a function."""
 
     def __init__(self, function: Callable[..., Any]):
-        super().__init__()
+        super().__init__(name=getattr(function, "__name__", None))
         self.function = function
 
     def call(self, y_true: Any, y_pred: Any) -> Any:

@@ -17,7 +17,7 @@ from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..ops.arrays.reduce import size_tensor
 from ..ops.cross_entropy import in_one
-from ..ops.elementwise.arithmetic import matched
+from ..ops.elementwise.arithmetic import converted, matched
 from .activations import log_softmax
 
 _INT64 = np.dtype("int64")
@@ -31,7 +31,7 @@ def softmax_cross_entropy_with_logits(
     Parameters
     ----------
     labels : tensor-like of floats
-        Like `logits`; distributions along `axis`. Gradients flow to them too.
+        Like `logits`, to whose dtype they are cast; distributions along `axis`. Gradients flow to them too.
     logits : tensor-like of floats
     axis : int
 
@@ -51,7 +51,15 @@ def softmax_cross_entropy_with_logits(
     >>> print(tf.nn.softmax_cross_entropy_with_logits([[0.0, 1.0]], [[1000.0, 0.0]]))
     tf.Tensor([1000.], shape=(1,), dtype=float32)
     """
-    labels, logits = matched((labels, logits), {})[0]
+    logits = as_tensor(logits)
+    if logits.dtype.kind not in "f":
+        labels, logits = matched((labels, logits), {})[0]
+    labels = converted(labels, logits.np_dtype)
+    if len(labels.shape) == len(logits.shape) - 1 and not same([*labels.shape, 1][-2], logits.shape[-1]):
+        raise ShapeError(
+            f"softmax_cross_entropy_with_logits: labels {labels.spec} are no distributions over the classes of logits "
+            f"{logits.spec}: for class numbers use sparse_softmax_cross_entropy_with_logits{at(user_location())}"
+        )
     if axis in (-1, len(logits.shape) - 1) and in_one(logits, labels):
         return ops.dense_cross_entropy(logits, labels)
     return ops.negative(ops.reduce_sum(labels * log_softmax(logits, axis), axis=axis))

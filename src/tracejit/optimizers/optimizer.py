@@ -231,7 +231,7 @@ class Optimizer(Configurable, tf.Module):
         TypeError
             For what is no Variable of floats.
         """
-        pairs = [(g, v) for g, v in grads_and_vars]
+        pairs = _pairs(grads_and_vars)
         self.prepare([v for _, v in pairs])
         present = [(_checked_gradient(g, v), v) for g, v in pairs if g is not None]
         _report_missing([v for g, v in pairs if g is None], bool(present))
@@ -393,11 +393,22 @@ def _check_averages(momentum: float, every: int | None) -> None:
         )
 
 
+def _pairs(grads_and_vars: Iterable[Any]) -> list[tuple[Any, Any]]:
+    pairs = list(grads_and_vars)
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"apply_gradients takes pairs (gradient, Variable), not {type(pair).__name__}: write "
+                f"apply_gradients(zip(gradients, variables)){at_user_line()}"
+            )
+    return [(g, v) for g, v in pairs]
+
+
 def _checked_variable(variable: Any) -> tf.Variable:
     if not isinstance(variable, tf.Variable):
         raise TypeError(
-            f"optimizers change Variables, not {type(variable).__name__}: pass pairs (gradient, Variable)"
-            f"{at_user_line()}"
+            f"optimizers change Variables, not {type(variable).__name__}: pass pairs (gradient, Variable), as by "
+            f"zip(gradients, variables){at_user_line()}"
         )
     if variable.spec.dtype.kind != "f":
         raise tf.DtypeError(

@@ -97,7 +97,13 @@ class Parameters:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentError(f"{self.name}{self.signature}: {error}{at(user_location())}") from None
+            unknown = [repr(name) for name in kwargs if name not in self.signature.parameters]
+            reason = (
+                f"{error}; it has no parameter {', '.join(unknown)}"
+                if unknown and "missing" in str(error)
+                else str(error)
+            )
+            raise ArgumentError(f"{self.name}{self.signature}: {reason}{at(user_location())}") from None
         if not self._wraps:
             bound.apply_defaults()
         return bound.args, bound.kwargs
@@ -114,7 +120,8 @@ class Parameters:
                 f"position{at(user_location())}"
             )
         _must_be_defaults(self.name, self.signature, args[covered:], kwargs)
-        return (*conform(args[:covered], self.input_signature or ()), *args[covered:]), kwargs
+        names = tuple(self.signature.parameters) if self.signature is not None else ()
+        return (*conform(args[:covered], self.input_signature or (), names), *args[covered:]), kwargs
 
     def described(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """What a call with these arguments is, for the choice of a trace."""

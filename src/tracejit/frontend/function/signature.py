@@ -7,6 +7,7 @@ the program: Python numbers by type and value, Variables and other objects by id
 from __future__ import annotations
 
 import inspect
+import itertools
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import field
@@ -258,8 +259,11 @@ def _spec_of(array: np.ndarray) -> TensorSpec:
 # ---- signatures given by the user -----------------------------------------------------------------------
 
 
-def conform(args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
-    """Arguments converted to an ``input_signature``; ArgumentError or SignatureError when they do not fit."""
+def conform(args: tuple[Any, ...], signature: Sequence[Any], names: Sequence[str] = ()) -> tuple[Any, ...]:
+    """Arguments converted to an ``input_signature``; ArgumentError or SignatureError when they do not fit.
+
+    Errors call the arguments by `names`, as far as there are any.
+    """
     wanted, structure = flatten(tuple(signature))
     try:
         given = leaves_like(structure, tuple(args))
@@ -268,7 +272,8 @@ def conform(args: tuple[Any, ...], signature: Sequence[Any]) -> tuple[Any, ...]:
             f"the arguments have the structure {text(flatten(tuple(args))[1])}, the input_signature "
             f"{text(structure)}{at(user_location())}"
         ) from None
-    return unflatten(structure, [_fitted(x, s) for x, s in zip(given, wanted, strict=True)])
+    pairs = enumerate(zip(given, wanted, strict=True))
+    return unflatten(structure, [_fitted(x, s, (i, signature, names)) for i, (x, s) in pairs])
 
 
 def checked_signature(given: Any) -> tuple[Any, ...]:
@@ -287,20 +292,27 @@ def checked_signature(given: Any) -> tuple[Any, ...]:
     return tuple(given)
 
 
-def _fitted(x: Any, spec: TensorSpec) -> Any:
+def _fitted(x: Any, spec: TensorSpec, place: tuple[int, Sequence[Any], Sequence[str]]) -> Any:
     if not isinstance(x, TensorSpec):
         x = _converted(x, spec)
     have = x if isinstance(x, TensorSpec) else TensorSpec(x.shape, x.dtype)
     if have.dtype != spec.dtype:
         raise SignatureError(
-            f"an argument of {have} where the input_signature says {spec}: write "
+            f"{_argument(*place)} is {have} where the input_signature says {spec}: write "
             f"tracejit.cast(x, tracejit.{dtype_name(spec.dtype)}){at(user_location())}"
         )
     if not fits(spec, have.shape):
         raise SignatureError(
-            f"an argument of {have} does not fit the input_signature {spec}{at(user_location())}"
+            f"{_argument(*place)} is {have} and does not fit the input_signature {spec}{at(user_location())}"
         )
     return x
+
+
+def _argument(leaf: int, signature: Sequence[Any], names: Sequence[str]) -> str:
+    """What errors call the argument that the leaf at this position is in."""
+    ends = itertools.accumulate(len(flatten(part)[0]) for part in signature)
+    position = next(i for i, end in enumerate(ends) if leaf < end)
+    return f"argument {names[position]!r}" if position < len(names) else f"argument {position}"
 
 
 def _converted(x: Any, spec: TensorSpec) -> Any:

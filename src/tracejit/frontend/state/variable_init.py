@@ -66,7 +66,9 @@ def initial_value_of(now: Trace, tensor: Tensor) -> Tensor:
     inputs = [v for v in graph.inputs if v in needed]
     if any(v not in held and v not in known for v in inputs):
         raise CreationError(
-            f"the initial value of a Variable depends on the function's arguments{at(user_location())}"
+            "the initial value of a Variable depends on the function's arguments: make the Variable once, outside of "
+            "the function or with a value that needs no argument, and assign to it what the arguments give"
+            f"{at(user_location())}"
         )
     before = _BEFORE.setdefault(now, {})
     values = [

@@ -148,7 +148,8 @@ class Tape(Recording):
             if not isinstance(leaf, (Tensor, Variable)):
                 raise ValueError(
                     f"Passed in object {leaf!r} of type {type(leaf).__name__!r}, not tf.Tensor or "
-                    f"tf.Variable or a nest of them{at(user_location())}"
+                    f"tf.Variable or a nest of them: watch x = tf.constant(value), and compute with x"
+                    f"{at(user_location())}"
                 )
             if leaf.np_dtype.kind not in DIFFERENTIABLE:
                 warn(

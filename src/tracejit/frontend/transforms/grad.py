@@ -171,7 +171,10 @@ def positions(argnums: int | Sequence[int], count: int) -> list[int]:
     chosen = [argnums] if isinstance(argnums, int) else list(argnums)
     for n in chosen:
         if not -count <= n < count:
-            raise ValueError(f"argnums {n} for a call with {count} positional arguments{at(user_location())}")
+            raise ValueError(
+                f"argnums {n} for a call with {count} positional argument{'s' * (count != 1)}: argnums count from 0, "
+                f"and keyword arguments are not counted{at(user_location())}"
+            )
     return [n % count for n in chosen]
 
 
@@ -217,11 +220,19 @@ def _fresh(leaf: Any) -> Tensor:
 
 
 def _scalar(value: Any) -> Tensor:
+    if value is None or isinstance(value, (tuple, list, dict)):
+        returned = "None: is a return statement missing?"
+        if value is not None:
+            kind = type(value).__name__
+            returned = f"a {kind} of {len(value)}: return the scalar, or (scalar, other) with has_aux=True"
+        raise ShapeError(
+            f"the function to differentiate must return a float scalar, it returned {returned}{at(user_location())}"
+        )
     y = as_tensor(value)
     if y.shape != () or not y.spec.differentiable:
         raise ShapeError(
-            f"the function to differentiate must return a float scalar, it returned {y.spec}; "
-            f"use vjp or a tape for anything else{at(user_location())}"
+            f"the function to differentiate must return a float scalar, it returned {y.spec}; reduce it, as by "
+            f"tracejit.reduce_sum, or use vjp, jacrev or a tape{at(user_location())}"
         )
     return y
 
@@ -284,8 +295,8 @@ def followed(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tup
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         weights = leaves_like(structure, cotangent)
-        given = [None if w is None else _like(w, y) for w, y in zip(weights, targets, strict=True)]
-        kept = [(y, w) for y, w in zip(targets, given, strict=True) if w is not None]
+        pairs = [(y, w) for y, w in zip(targets, weights, strict=True) if w is not None]
+        kept = [(y, _like(w, y, "cotangent of a result")) for y, w in pairs]
         cotangents = _pulled(recorder, [y for y, _ in kept], [w for _, w in kept], sources, consume=False)
         take = iter([_zeros(s) if g is None else g for g, s in zip(cotangents, sources, strict=True)])
         return tuple(unflatten(s, take) for s in structures)
@@ -293,10 +304,10 @@ def followed(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tup
     return unflatten(structure, targets), pullback, lambda: recorder.refuse_lost(*targets), *aux
 
 
-def _like(value: Any, y: Tensor) -> Tensor:
+def _like(value: Any, y: Tensor, what: str) -> Tensor:
     x = as_tensor(value, y.np_dtype)
     if x.shape != y.shape:
-        raise ShapeError(f"{x.spec} where the shape and dtype of {y.spec} are needed{at(user_location())}")
+        raise ShapeError(f"the {what} must be {y.spec}, got {x.spec}{at(user_location())}")
     return x if x.np_dtype == y.np_dtype else ops.cast(x, dtype=y.np_dtype)
 
 
@@ -411,7 +422,7 @@ class _Forward:
     def push(self, weights: Sequence[Any]) -> Any:
         """The tangents of the value for a tangent of each input, None being zero."""
         pairs = zip(self._inputs, weights, strict=True)
-        tangents = {x.serial: _like(w, x) for x, w in pairs if w is not None}
+        tangents = {x.serial: _like(w, x, "tangent of an argument") for x, w in pairs if w is not None}
         pushed = pushforward(self._recorder.records, tangents, self._targets)
         pushed = [_zeros(y) if t is None else t for t, y in zip(pushed, self._targets, strict=True)]
         return unflatten(self._structure, pushed)
@@ -448,7 +459,7 @@ def gradients_function(
         recorder = Guard([s.serial for s in sources.values()])
         y = as_tensor(_recorded(recorder, f, prepared, kwargs))
         recorder.refuse_lost(y)
-        weight = None if dy is None else _like(dy, y)
+        weight = None if dy is None else _like(dy, y, "cotangent `dy`")
         by_position = dict(
             zip(sources, _pulled(recorder, [y], [weight], list(sources.values())), strict=True)
         )

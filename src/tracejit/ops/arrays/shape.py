@@ -14,7 +14,7 @@ from ...core.dim import Dim, Size, broadcast_size, product, same
 from ...core.errors import ShapeError, at, require, user_location
 from ...core.op import Attrs, Joint, defop, ops, sample
 from ...core.seams import stacked
-from ...core.spec import TensorSpec, shape_text
+from ...core.spec import TensorSpec, equal_in_shape, shape_text
 from ...core.tracing.dispatch import as_tensor
 from ..batch import batch_concat, batch_fill, batch_transpose
 from ..elementwise.arithmetic import matched
@@ -414,7 +414,7 @@ def stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     """
     if len(values) == 0:
         raise ShapeError(f"stack needs at least one tensor{at(user_location())}")
-    tensors, _ = matched(tuple(values), {})
+    tensors = equal_in_shape("stack", matched(tuple(values), {})[0])
     return concat(*(expand_dims(t, axis) for t in tensors), axis=axis)
 
 

@@ -200,10 +200,10 @@ def _item(self: Any, *index: Any) -> Any:
 
 
 def _number(self: Any, kind: str) -> Any:
-    array = value_of(self, kind)
-    if array.size != 1:
+    if any(d.__class__ is int and d != 1 for d in self.shape) or (array := value_of(self, kind)).size != 1:
         raise ValueError(
-            f"only a tensor of one element is a number, this one is {self.spec}{at(user_location())}"
+            f"only a tensor of one element is a number, this one is {self.spec}: take one, x[i], or reduce it"
+            f"{at(user_location())}"
         )
     return array.item()
 
