@@ -27,7 +27,7 @@ _INNER = ("compat.v1", "config", "numpy.fft", "numpy.linalg", "summary")
 def public_modules() -> dict[str, ModuleType]:
     """Each public module by the first of its names: the package, its faces, and the modules that these list."""
     found = {"tracejit": tj}
-    waiting = [*sorted(tj._FACES - _NO_PAGES), *_INNER]
+    waiting = sorted({*tj._FACES - _NO_PAGES, *_INNER})
     for name in waiting:
         module: Any = tj
         for part in name.split("."):
@@ -65,7 +65,15 @@ def write_reference(site: Site) -> None:
     pages: dict[int, str] = {}
     for name, module in modules.items():
         _write_module(site, name, module, pages)
-    site.index("reference", "Reference", list(modules))
+    rows = [f"| [`{name}`]({name}.md) | {_first_line(module)} |" for name, module in modules.items()]
+    table = "\n".join(["| | |", "|---|---|", *rows])
+    site.index(
+        "reference",
+        "Reference",
+        list(modules),
+        f"Every public module, and in each its names.\n\n{table}",
+        hidden=True,
+    )
 
 
 def _write_module(site: Site, name: str, module: ModuleType, pages: dict[int, str]) -> None:

@@ -111,7 +111,7 @@ CASES: list[tuple[str, type[Exception], str]] = [
     (
         "tf.nn.conv2d(tf.ones((8, 8, 3)), tf.ones((2, 2, 3, 1)), 1, 'SAME')",
         tf.ShapeError,
-        "needs rank 4 (batch, 2 axes, channels), got float32[8,8,3]; one example alone is x[tracejit.newaxis]",
+        "needs a batch, 2 axes and channels, got float32[8,8,3]; one example alone is x[tracejit.newaxis]",
     ),
     ("unconnected(x)", ValueError, "Unknown value for unconnected_gradients: 'foo'; it is 'none' or 'zero'"),
 ]

@@ -215,7 +215,7 @@ def test_what_does_not_fit_is_refused():
         tf.nn.depthwise_conv2d(X, W[:, :, :1], 1, "SAME")
     with pytest.raises(ValueError, match="filters are"):
         tf.nn.depthwise_conv2d(X, W[0], 1, "SAME")
-    with pytest.raises(ValueError, match=r"needs rank 4 \(batch, 2 axes, channels\), got float64\[5,6,3\]"):
+    with pytest.raises(ValueError, match=r"needs a batch, 2 axes and channels, got float64\[5,6,3\]"):
         tf.nn.conv2d(X[0], W, 1, "SAME")
     with pytest.raises(ValueError, match="padding is 'SAME', 'VALID'"):
         tf.nn.max_pool2d(X, 2, 1, "FULL")

@@ -99,10 +99,8 @@ def _pairs(padding: Any, rank: int) -> list[tuple[int, int]]:
 def _axes(x: Any, windows: Sequence[int], strides: Any, dilations: Any, padding: Any) -> list[_Axis]:
     rank = len(windows)
     if len(x.shape) != rank + 2:
-        one = "; one example alone is x[tracejit.newaxis]" if len(x.shape) == rank + 1 else ""
-        raise ShapeError(
-            f"needs rank {rank + 2} (batch, {rank} axes, channels), got {x.spec}{one}{at(user_location())}"
-        )
+        hint = "; one example alone is x[tracejit.newaxis]" if len(x.shape) == rank + 1 else ""
+        raise ShapeError(f"needs a batch, {rank} axes and channels, got {x.spec}{hint}{at(user_location())}")
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
             raise ValueError(
