@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 import tracejit as tf
+from tracejit.frontend.autograph.flow import unrolling
 from tracejit.frontend.function import compile_warnings as unrolled
 
 
@@ -29,6 +30,23 @@ def test_a_loop_that_was_written_out(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         f(tf.constant(2.0))
+
+
+def test_tracing_that_takes_long_says_so_while_it_does(monkeypatch):
+    monkeypatch.setattr(unrolling, "PATIENCE", 0.0)
+
+    def rows(x):
+        total = 0.0
+        for row in [x, 2.0 * x, 3.0 * x]:
+            for k in range(40):
+                total += row * k
+        return total
+
+    with pytest.warns(unrolled.SlowCompilationWarning) as caught:
+        assert float(tf.function(rows)(tf.constant(1.0))) == 6 * 780
+    line = inspect.getsourcelines(rows)[1] + 2
+    assert {(w.filename, w.lineno) for w in caught} == {(__file__, line), (__file__, line + 1)}
+    assert "for 0 of 3 iterations" in str(caught[0].message) and "tracejit.range" in str(caught[0].message)
 
 
 def test_what_compiles_quickly_says_nothing():

@@ -26,6 +26,7 @@ from ...core.tracing.transaction import Attempt, Unwinding
 from .builtins import subject_of
 from .calls import callee, eager_callee
 from .flow.surroundings import Surroundings
+from .flow.unrolling import written_out
 from .items import item_of
 from .membership import contains
 from .outside import refuse_taking
@@ -233,7 +234,7 @@ def _python_for(iterable: Iterable[Any], body: Body, going: Body | None, carried
     if isinstance(iterable, range) and going is not None:
         _python_range(iterable, body, going, carried)
         return
-    for item in iterable:
+    for item in written_out(iterable) if is_tracing() else iterable:
         goes = True if going is None else going()
         if traced(goes):
             branches.branch(goes, lambda item=item: body(item), None, carried.places, Places((), (), ()))  # type: ignore[misc]
@@ -246,7 +247,7 @@ def _python_for(iterable: Iterable[Any], body: Body, going: Body | None, carried
 def _python_range(items: range, body: Body, going: Body, carried: Carried) -> None:
     """A range that may be left early: unrolled until that depends on traced values, then a loop."""
     goes = bool(items) and going()
-    for done, item in enumerate(items):
+    for done, item in enumerate(written_out(items) if is_tracing() else items):
         if traced(goes):
             peeling.compile_loop(peeling.ForLoop(as_range(items[done:]), body, going), carried)
             return

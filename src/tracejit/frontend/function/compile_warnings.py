@@ -7,15 +7,10 @@ from collections import Counter
 
 from ...core.errors import Location, stack_level
 from ...core.ir.graph import Graph
+from ..autograph.flow.unrolling import PATIENCE, REMEDY, SlowCompilationWarning
 
-#: Seconds that compiling may take without a word.
-PATIENCE = 5.0
 #: Operations from one line from which on it is likely a loop.
 WRITTEN_OUT = 30
-
-
-class SlowCompilationWarning(UserWarning):
-    """Compiling took long, as of a Python loop that was written out."""
 
 
 def warn_if_slow(name: str, graph: Graph, seconds: float) -> None:
@@ -32,10 +27,7 @@ def warn_if_slow(name: str, graph: Graph, seconds: float) -> None:
         (file, line), count = lines.most_common(1)[0]
         most = f", {count:,} of them at {file}:{line}"
         if count >= WRITTEN_OUT:
-            most += (
-                ". A Python loop over numbers is written out; over tracejit.range(n), or range(n) of a tensor n, it is "
-                "one loop"
-            )
+            most += f". {REMEDY}"
     warnings.warn(
         f"compiling {name} took {seconds:.0f} s, for {len(graph.nodes):,} operations{most}",
         SlowCompilationWarning,
