@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -178,3 +180,61 @@ def test_layers_stand_in_the_order_of_keras():
     assert named == ["part1", "part0", "part2"]
     made = [v.name.split("/")[0] for v in net.weights]
     assert made == [name for name in named for _ in range(2)]
+
+
+def test_open_sizes_stay_open_through_layers_that_halve_them():
+    image = x = K.Input((None, None, 3))
+    for filters in (4, 8):
+        x = L.MaxPooling2D()(L.Conv2D(filters, 3, padding="same")(x))
+    assert x.shape == (None, None, None, 8)
+    up = L.UpSampling2D(4)(x)  # as a U-Net joins what it halved
+    net = K.Model(image, L.concatenate([image, up]))
+    assert net(tf.zeros((2, 20, 12, 3))).shape == (2, 20, 12, 11)
+    assert L.GlobalAveragePooling2D()(x).shape == (None, 8)
+
+
+def test_a_sequential_knows_its_ends_and_which_sizes_are_open():
+    said = list[str]()
+    net = tf.Sequential([L.Conv1D(8, 3, input_shape=(None, 3)), L.LSTM(4, return_sequences=True)])
+    net.summary(said.append)
+    assert [line.split("│")[2].strip() for line in said if "│ conv1d" in line or "│ lstm" in line] == [
+        "(None, None, 8)",
+        "(None, None, 4)",
+    ]
+    assert net(tf.zeros((2, 9, 3))).shape == (2, 7, 4)
+
+    again = pickle.loads(pickle.dumps(net))
+    for known in (net, again):
+        parts = K.Model(known.inputs, [layer.output for layer in known.layers])
+        assert [y.shape for y in parts(tf.ones((1, 5, 3)))] == [(1, 3, 8), (1, 3, 4)]
+        assert known.output.shape == (None, None, 4) and known.layers[1].input is known.layers[0].output
+    net.add(L.Dense(2))
+    assert net.outputs[0].shape == (None, None, 2) and tf.Sequential([net]).layers[0] is net
+
+    layer = L.Dense(2)
+    with pytest.raises(AttributeError, match=r"no output: it was called with an Input.* never"):
+        _ = layer.output
+    for _ in range(2):
+        layer(K.Input((3,)))
+    with pytest.raises(AttributeError, match="2 times"):
+        _ = layer.output
+    layer.output = "an attribute of its own"
+    assert layer.output == "an attribute of its own"
+    with pytest.raises(AttributeError, match="the shape of an example is not known"):
+        _ = tf.Sequential([L.Dense(2)]).inputs
+
+
+def test_batches_of_a_known_size_and_objects_of_a_config():
+    x = K.Input(batch_shape=(4, 3), name="x")
+    net = K.Model(x, L.Activation(_doubled)(x))
+    assert x.shape == net.output.shape == (4, 3) and net(tf.ones((5, 3))).shape == (5, 3)
+    with pytest.raises(ValueError, match="a shape, or a batch_shape"):
+        K.Input()
+    with K.utils.custom_object_scope({"_doubled": _doubled}):
+        config = net.get_config()
+    made = K.Model.from_config(config, custom_objects={"_doubled": _doubled})
+    assert made.input.shape == (4, 3) and float(made(tf.ones((1, 3)))[0, 0]) == 2.0
+
+
+def _doubled(x):
+    return 2.0 * x

@@ -26,10 +26,12 @@ class InputLayer(Layer, Symbol):
     shape : tuple
         Of one example.
     batch_size : int, optional
-        Accepted for programs written for other libraries, and ignored: any number of examples will do.
+        How many examples shapes are said to hold; any number of examples will do.
     dtype : dtype-like, optional
         Of the examples.
     name : str, optional
+    batch_shape : tuple, optional
+        `batch_size` and `shape` in one.
 
     Examples
     --------
@@ -46,17 +48,30 @@ class InputLayer(Layer, Symbol):
 
     def __init__(
         self,
-        shape: Sequence[int | None],
+        shape: Sequence[int | None] | None = None,
         batch_size: int | None = None,
         dtype: Any = None,
         name: str | None = None,
+        batch_shape: Sequence[int | None] | None = None,
     ):
+        if (shape is None) == (batch_shape is None):
+            raise ValueError(
+                f"an Input has a shape, or a batch_shape, got {shape} and {batch_shape}{at_user_line()}"
+            )
+        if batch_shape is not None:
+            batch_size, *shape = batch_shape
+        assert shape is not None
         super().__init__(name=name, dtype=dtype, input_shape=shape)
-        self.examples = example_inputs(shape, self.dtype)
+        self.batch_size, self.examples = batch_size, example_inputs(shape, self.dtype, batch_size)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that make an input like this one, as plain data."""
-        return {"shape": self.input_shape, "dtype": self.dtype.name, "name": self.name}
+        shape = {"shape": self.input_shape, "batch_size": self.batch_size}
+        return {**shape, "dtype": self.dtype.name, "name": self.name}
+
+    def shape_text(self) -> str:
+        """The shape of a batch."""
+        return f"({', '.join(map(str, self.shape))}{'' if self.shape[1:] else ','})"
 
     def call(self, inputs: Any) -> Any:
         """The inputs."""

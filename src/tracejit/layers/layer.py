@@ -22,7 +22,7 @@ from .. import initializers, regularizers
 from ..errors import at_user_line
 from ..losses.steps import give_mask, mask_of, masks_of
 from ..models.configuration import Configurable, check_size
-from ..models.functional import among, record
+from ..models.functional import Node, OfTheOnlyCall, among, ends_of, record
 from ..models.policies import DTypePolicy, Weight, in_dtype, policy_of
 from ..nn import activations
 
@@ -81,11 +81,12 @@ class Layer(Configurable, tf.Module):
             "_result_shape",
             "_made_with",
         }
-        | {"_first_call"}
+        | {"_first_call", "_nodes", "_holder"}
     )
     _changeable = True
     #: Are the arguments of calls cast to the dtype that it computes in?
     _casts_inputs = True
+    _holder: Any
     #: Does it compute in the dtype of its weights, whatever its results are?
     _in_that_of_weights = False
 
@@ -282,6 +283,25 @@ class Layer(Configurable, tf.Module):
     def non_trainable_weights(self) -> list[tf.Variable]:
         """The others, as a list."""
         return self.non_trainable_variables
+
+    # ---- among symbols ----------------------------------------------------------------------------------
+
+    #: What it was called with, and what it gave, where that was an ``Input`` or what layers make of it.
+    input, output = OfTheOnlyCall(), OfTheOnlyCall()
+
+    def note_symbols(self, node: Node) -> None:
+        """Remember a call with symbols, `node`."""
+        self.__dict__.setdefault("_nodes", []).append(node)
+        object.__setattr__(self, "_result_shape", getattr(node.results, "shape", None))
+
+    def ends(self) -> dict[str, Any]:
+        """Its ``input`` and ``output``; without them, ``why`` there are none."""
+        if "_nodes" not in self.__dict__ and "_holder" in self.__dict__:
+            self._holder.ends()  # a Sequential, which calls it with symbols when one of them is asked for
+        return ends_of(self.__dict__.get("_nodes", ()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_holder"}
 
     def shape_text(self) -> str:
         """The shape of its result for a batch, ``(None, 10)``; ``?`` before the first call."""

@@ -16,6 +16,7 @@ from ..models import saving
 from ..models.configuration import made_by_library
 from ..models.descriptions import describe_network, network_from
 from ..models.functional import Network
+from ..models.registration import custom_object_scope
 from ..train.checkpoint import store
 from ..train.checkpoint.checkpoint import paths_of
 from .layer import Layer
@@ -125,7 +126,11 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     def _specs_of_inputs(self) -> list[Any] | None:
         """A spec for each argument, of any number of examples."""
         if self._network is not None:
-            return [tf.nest.map_structure(lambda x: tf.TensorSpec(x.shape, x.dtype), self._network.inputs)]
+            return [
+                tf.nest.map_structure(
+                    lambda x: tf.TensorSpec([None, *x.shape[1:]], x.dtype), self._network.inputs
+                )
+            ]
         first = vars(self).get("_first_call")
 
         def opened(spec: Any) -> Any:
@@ -165,12 +170,19 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         return {"name": self.name, "trainable": self.trainable, **describe_network(self._network)}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
-        """A new network by what :meth:`get_config` gave in `config`."""
-        if "calls" not in config or not made_by_library(cls):
-            return super().from_config(config)
-        inputs, outputs = network_from(config)
-        return cls(inputs, outputs, name=config["name"], trainable=config["trainable"])
+    def from_config(cls, config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None) -> Any:
+        """A new network by what :meth:`get_config` gave in `config`, whose names may mean `custom_objects`."""
+        with custom_object_scope(custom_objects):
+            if "calls" not in config or not made_by_library(cls):
+                return super().from_config(config)
+            inputs, outputs = network_from(config)
+            return cls(inputs, outputs, name=config["name"], trainable=config["trainable"])
+
+    def ends(self) -> dict[str, Any]:
+        """Its ``input`` and ``output``, those of the network between them; without them, ``why`` there are none."""
+        if self._network is None:
+            return super().ends()
+        return {"input": self._network.inputs, "output": self._network.outputs}
 
     def save(
         self, filepath: str | os.PathLike[str], overwrite: bool = True, include_optimizer: bool = True

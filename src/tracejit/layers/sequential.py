@@ -9,8 +9,9 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..models.configuration import described, made_by_library, one_description
+from ..models.functional import OPEN_SIZE, OfTheOnlyCall, record
 from .inputs import InputLayer
-from .layer import specs_of
+from .layer import Layer, specs_of
 from .model import Model
 
 
@@ -35,7 +36,11 @@ class Sequential(Model):
     ((5, 1), 4)
     """
 
+    _unsearched = frozenset({*Model._unsearched, "_between_ends"})
     _casts_inputs = False  # each layer does
+    _between_ends: dict[str, Any] | None = None
+    #: As of a :class:`Model` between inputs and outputs.
+    inputs, outputs = OfTheOnlyCall(), OfTheOnlyCall()
 
     def __init__(self, layers: Iterable[Any] | None = None, name: str | None = None, **options: Any):
         super().__init__(name=name, **options)
@@ -56,8 +61,17 @@ class Sequential(Model):
         if not self.layers:
             raise IndexError(f"{self.name} has no layers{at_user_line()}")
         last = self.layers[-1]
-        self.layers = self.layers[:-1]
+        self.layers, self._between_ends = self.layers[:-1], None
         return last
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        for layer in self.layers:
+            self._hold(layer)
+
+    def _hold(self, layer: Any) -> None:
+        if isinstance(layer, Layer):
+            layer._holder = self
 
     def _append(self, layer: Any) -> None:
         if isinstance(layer, InputLayer):
@@ -67,6 +81,8 @@ class Sequential(Model):
         if not callable(layer):
             raise TypeError(f"a layer is callable, got {type(layer).__name__}{at_user_line()}")
         self.layers = [*self.layers, layer]
+        self._between_ends = None
+        self._hold(layer)
 
     def _known_shape(self) -> tuple[int | None, ...] | None:
         """The shape of one example, where an Input or the first layer says it."""
@@ -80,9 +96,25 @@ class Sequential(Model):
     def build(self, input_shape: Any) -> None:
         """Make all weights, by one call with zeros; None stands for a size that does not matter."""
         self.built: bool = True
-        x = tf.zeros(tuple([1 if s is None else s for s in input_shape]), self._input_dtype)
+        count, *shape = input_shape
+        x = tf.zeros((count or 1, *(OPEN_SIZE if s is None else s for s in shape)), self._input_dtype)
         self._first_call = specs_of((x,), {})
         self(x, training=False)
+        if None in shape and self._known_shape() == tuple(shape):
+            self.ends()  # which finds the sizes of results that are not known either
+
+    def ends(self) -> dict[str, Any]:
+        """Its ``input`` and ``output``, ``inputs`` and ``outputs``; without them, ``why`` there are none."""
+        shape = self._known_shape()
+        if shape is None:
+            return {"why": "the shape of an example is not known: begin with an Input"}
+        if self._between_ends is None:
+            first: Any = InputLayer(shape, dtype=self._input_dtype)
+            last = first
+            for layer in self.layers:
+                last = layer(last) if isinstance(layer, Layer) else record(layer, (last,), {})
+            self._between_ends = {"input": first, "output": last, "inputs": [first], "outputs": [last]}
+        return self._between_ends
 
     def _build_for(self, inputs: Any) -> None:
         """Nothing: each layer makes its weights when it is reached."""

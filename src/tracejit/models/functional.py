@@ -15,8 +15,10 @@ import tracejit as tf
 
 from ..errors import at_user_line
 
-#: What stands for sizes that are not known, of the batch and of others, in each of two examples.
-_BATCHES, _OTHERS = (2, 3), (32, 33)
+#: What stands for sizes that are not known, of the batch and of others, in each of two examples. The others stay
+#: different when a network halves them, and may be halved and doubled five times without a rest.
+_BATCHES, _OTHERS = (2, 3), (32, 64)
+OPEN_SIZE = _OTHERS[0]
 
 
 class Symbol:
@@ -97,11 +99,12 @@ def _mapped(f: Callable[[Any], Any], nest: Any) -> Any:
     return tf.nest.map_structure(f, nest, none_is_leaf=True)
 
 
-def example_inputs(shape: Sequence[int | None], dtype: Any) -> tuple[Any, Any]:
-    """Two examples of an input whose examples have this shape."""
+def example_inputs(shape: Sequence[int | None], dtype: Any, batch: int | None = None) -> tuple[Any, Any]:
+    """Two examples of an input whose examples have this shape, and of which a batch holds as many as `batch` says."""
+    batches = _BATCHES if batch is None else (batch, batch)
     first, second = (
-        tf.zeros((batch, *(other if s is None else s for s in shape)), dtype)
-        for batch, other in zip(_BATCHES, _OTHERS, strict=True)
+        tf.zeros((count, *(other if s is None else s for s in shape)), dtype)
+        for count, other in zip(batches, _OTHERS, strict=True)
     )
     return first, second
 
@@ -123,7 +126,35 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
             function(*_mapped(_example(i), args), **_mapped(_example(i), kwargs)) for i in range(2)
         )
     node.results = tf.nest.map_structure(lambda a, b: _Made((a, b), node), first, second, none_is_leaf=False)
+    note = getattr(function, "note_symbols", None)
+    if note is not None:
+        note(node)
     return node.results
+
+
+class OfTheOnlyCall:
+    """What a layer was given, or gave, when it was called with symbols; an attribute of its own comes before."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, layer: Any, owner: type) -> Any:
+        if layer is None:
+            return self
+        ends = layer.ends()
+        if self.name in ends:
+            return ends[self.name]
+        raise AttributeError(f"{layer!r} has no {self.name}: {ends['why']}{at_user_line()}", name=self.name)
+
+
+def ends_of(nodes: Sequence[Node]) -> dict[str, Any]:
+    """What the only one of the calls was given and gave; or, as ``why``, that it is not the only one."""
+    if len(nodes) != 1:
+        often = f"{len(nodes)} times" if nodes else "never"
+        return {
+            "why": f"it was called with an Input, or what layers make of it, {often}, which has to be once"
+        }
+    return {"input": nodes[0].args[0], "output": nodes[0].results}
 
 
 def _example(number: int) -> Callable[[Any], Any]:
