@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Fit a curve with error bars
 #
-# Least squares with SciPy, where tracejit gives the Jacobian: no formula of a derivative is written down, and the
-# covariance of the parameters comes from the same Jacobian.
+# Least squares with SciPy and a Jacobian from tracejit: you write no derivative by hand, and the covariance of the
+# parameters comes from the same Jacobian.
 
 # %%
 import numpy as np
@@ -54,7 +54,7 @@ for name, value, error in zip(("amplitude", "rate", "frequency"), fit.x, errors)
 #> frequency 3.00 +- 0.00
 
 # %% [markdown]
-# ## A look at it
+# ## Plot
 
 # %%
 try:

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Fit a differential equation
 #
-# Rates of predators and prey from measurements: the solver is a plain `for` loop, and its gradient is compiled with it.
+# Estimate the rates of a predator-prey model from measurements. The solver is a plain `for` loop, and its gradient is
+# compiled with it.
 
 # %%
 import numpy as np
@@ -50,7 +51,7 @@ print(measured.shape)
 # %% [markdown]
 # ## The fit
 #
-# Logarithms of the rates keep them positive. SciPy takes value and gradient from one call.
+# Fitting the logarithms of the rates keeps the rates positive. SciPy gets value and gradient from one call.
 
 # %%
 def misfit(log_rates):
@@ -65,7 +66,7 @@ print(np.round(np.exp(fit.x), 2))
 #> [1.1 0.4 0.1 0.4]
 
 # %% [markdown]
-# ## A look at it
+# ## Plot
 
 # %%
 try:

@@ -18,7 +18,7 @@ y = np.sin(x) + 0.1 * rng.normal(size=x.size)
 # %% [markdown]
 # ## The likelihood
 #
-# Three parameters, all by their logarithms: the length scale, the size of the signal and that of the noise.
+# There are three parameters, all given by their logarithms: the length scale and the sizes of signal and noise.
 
 # %%
 def kernel(a, b, log_scale, log_size):
@@ -61,7 +61,7 @@ print(bool(np.all(np.abs(mean.numpy()[:2] - np.sin([1.0, 3.0])) < 0.2)), bool(de
 #> True True
 
 # %% [markdown]
-# ## A look at it
+# ## Plot
 
 # %%
 try:

@@ -54,7 +54,7 @@ print(bool(error < 0.01))
 #> True
 
 # %% [markdown]
-# ## A look at it
+# ## Plot
 
 # %%
 try:

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A recurrent network
 #
-# A loop over time in plain Python, compiled with its gradient. The task: say whether a sequence of coins had more heads
-# than tails.
+# A loop over time in plain Python, compiled with its gradient. The task is to decide whether a sequence of coin flips
+# had more heads than tails.
 
 # %%
 import numpy as np
@@ -61,7 +61,7 @@ print(float(tf.reduce_mean(tf.cast(right, tf.float32))) > 0.97)
 #> True
 
 # %% [markdown]
-# ## A look at it
+# ## Plot
 
 # %%
 try:

@@ -1,7 +1,7 @@
 # %% [markdown]
-# # A function with its own derivative
+# # Define a custom derivative
 #
-# Where a formula is better than what the rules give: more accurate, cheaper, or the derivative of something that has
+# Define your own derivative where it is more accurate or cheaper than the automatic one, or where the function has
 # none.
 
 # %%
@@ -33,9 +33,9 @@ print(round(float(tf.grad(slope)(tf.constant(0.0))), 4))
 
 
 # %% [markdown]
-# ## Through what cannot be differentiated
+# ## Functions without a derivative
 #
-# Rounding has a derivative of zero. Trained quantization takes that of the identity instead.
+# The derivative of rounding is zero. Quantization-aware training uses the derivative of the identity instead.
 
 # %%
 @tf.custom_gradient
@@ -50,7 +50,7 @@ print(tf.grad(lambda x: tf.reduce_sum(rounded(x) ** 2))(tf.constant([0.4, 1.6]))
 # %% [markdown]
 # ## The solution of an equation
 #
-# A solver need not be differentiated step by step: `root` takes the derivative of the equation itself.
+# A solver need not be differentiated step by step: `root` differentiates the equation itself.
 
 # %%
 @tf.function

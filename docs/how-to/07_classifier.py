@@ -24,7 +24,7 @@ train = tf.data.Dataset.from_tensor_slices((points[:500], label[:500])).shuffle(
 # %% [markdown]
 # ## The network and its step
 #
-# The last layer gives logits: numbers for each class that the loss turns into probabilities, safely.
+# The last layer returns logits, one number per class, which the loss turns into probabilities without overflow.
 
 # %%
 tf.keras.set_seed(0)
@@ -47,9 +47,9 @@ for _ in range(40):
         loss = step(x, y)
 
 # %% [markdown]
-# ## How good it is
+# ## Accuracy
 #
-# On the hundred points that it has not seen.
+# This is the accuracy on a hundred points that were not used for training.
 
 # %%
 guessed = tf.argmax(model(points[500:]), axis=1).numpy()
@@ -57,7 +57,7 @@ print("better than 95 %:", np.mean(guessed == label[500:]) > 0.95)
 #> better than 95 %: True
 
 # %% [markdown]
-# ## A look at it
+# ## Plot
 
 # %%
 try:

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Give SciPy a compiled function and its gradient
 #
-# SciPy's optimizers, integrators and root finders call a function again and again. A compiled one is quick to call, and
-# brings the derivatives that they would otherwise estimate.
+# SciPy's optimizers, integrators and root finders call a function many times. A compiled function is fast to call, and
+# provides the derivatives that they would otherwise estimate.
 
 # %%
 import numpy as np
@@ -58,7 +58,7 @@ print(np.round(root.x, 4))
 # %% [markdown]
 # ## Integrate
 #
-# `quad` calls with Python's floats. They are values, not constants: the function is traced once.
+# `quad` calls the function with Python floats. These are inputs, not constants, so the function is traced once.
 
 
 # %%

@@ -15,8 +15,8 @@ import tracejit as tf
 # %% [markdown]
 # ## Write it
 #
-# Each argument is told its dtype and its shape; `n` is any size, the same wherever it stands. With `wrt` the library
-# gives the gradient by that argument too.
+# Each argument has a spec, its dtype and shape; `n` is any size, the same wherever it occurs. With `wrt` the library
+# also computes the gradient with respect to that argument.
 
 
 # %%
@@ -35,8 +35,8 @@ print(len(prototype), "function")
 # %% [markdown]
 # ## Call it
 #
-# Here by `ctypes`; a program in C includes the header and links the library. Sizes come after the arrays, and the last
-# argument is memory to work in: the library says how much for which sizes.
+# This example uses `ctypes`; a C program includes the header and links the library. Sizes follow the arrays, and the
+# last argument is scratch memory, whose size the library computes from the sizes.
 
 # %%
 library = ctypes.CDLL(str(folder / "libmisfit.so"))
@@ -56,7 +56,7 @@ print(status, np.allclose(value, np.mean((x @ w - y) ** 2)), np.allclose(gradien
 # %% [markdown]
 # ## Read it back
 #
-# What `save` writes is a compiled function again, once it is loaded.
+# `load` turns a file written by `save` into a compiled function again.
 
 # %%
 exported.save(folder / "misfit.tja")

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Gradients with a tape
 #
-# A `GradientTape` writes down what happens inside its `with` block and reads it backwards afterwards. This page walks
-# through what it records, what it returns, and every way in which it returns `None`.
+# A `GradientTape` records the operations inside its `with` block and then differentiates them in reverse order. This
+# page shows what it records, what it returns, and every way in which it returns `None`.
 
 # %%
 import numpy as np
@@ -56,7 +56,7 @@ for variable, g in zip(layer.trainable_variables, tape.gradient(loss, layer.trai
 # %% [markdown]
 # ## What is watched
 #
-# Variables that are trainable, when they are read. Nothing else, unless it is asked for.
+# A tape watches trainable Variables when they are read, and nothing else unless you call `watch`.
 
 # %%
 x0 = tf.Variable(3.0, name="x0")
@@ -101,8 +101,8 @@ print("dy/dx1:", grad["x1"].numpy())
 # %% [markdown]
 # ## Intermediate results, several gradients
 #
-# Anything computed inside the block can be a source. A tape gives one set of gradients and forgets; a persistent one
-# gives as many as are asked for.
+# Anything computed inside the block can be a source. A tape computes one set of gradients and then frees its records; a
+# persistent tape computes as many as you ask for.
 
 # %%
 x = tf.constant(3.0)
@@ -146,7 +146,8 @@ print(tape.gradient(y, x).numpy())
 #> 7.0
 
 # %% [markdown]
-# Where each element depends on its own element only, that sum separates: the derivative of a curve is one call.
+# If each element of the target depends only on the same element of the source, that gradient is the derivative of each
+# element: one call gives the derivative of a curve.
 
 # %%
 x = tf.linspace(-10.0, 10.0, 200 + 1)
@@ -251,7 +252,7 @@ print(caught[0].message)
 #> The dtype of the watched tensor must be floating (e.g. tf.float32), got tf.int32
 
 # %% [markdown]
-# State: a Variable that is read gives what it holds, not how that came about.
+# State: reading a Variable gives its value, not the history of that value.
 
 # %%
 x0 = tf.Variable(3.0)

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Steering a tape, gradients of your own, and derivatives of derivatives
+# # Controlling a tape, custom gradients and higher derivatives
 
 # %%
 
@@ -51,9 +51,9 @@ print("dz/dy:", grad["y"])
 # %% [markdown]
 # ## Custom gradients
 #
-# Four reasons to write one: an operation made of nothing known, a formula that is unstable where its derivative is
-# not, an expensive value that the backward can use again, and a value to change without changing its gradient.
-# Here the last: the identity, whose gradient is clipped.
+# There are four reasons to write one: a new operation, a formula that is unstable where its derivative is not, an
+# expensive value that the backward pass can reuse, and a gradient that should differ from that of the value. This is an
+# example of the last: the identity with a clipped gradient.
 
 # %%
 @tf.custom_gradient
@@ -94,8 +94,8 @@ print(t.gradient(output, v))
 #> tf.Tensor(2.0, shape=(), dtype=float32)
 
 # %% [markdown]
-# The unstable formula: `log(1 + exp(x))` overflows at 100, and its gradient is `nan`, eagerly and compiled: nothing is
-# rewritten behind your back. With a gradient of its own it is 1.
+# An unstable formula: `log(1 + exp(x))` overflows at 100 and its gradient is `nan`, eagerly and compiled, because the
+# compiler does not rewrite it. With a custom gradient it is 1.
 
 # %%
 def log1pexp(x):

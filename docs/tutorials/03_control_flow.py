@@ -43,10 +43,10 @@ print(tf.reduce_all(t.gradient(z, x) == u).numpy(), tf.reduce_all(t.gradient(y, 
 #> True True
 
 # %% [markdown]
-# ## Loops that end when the data says so
+# ## Loops whose length depends on the data
 #
-# How often this loop runs depends on the size of `a`, and which branch it ends in on its sign. It is linear in pieces:
-# the gradient is the factor of the piece.
+# The number of iterations depends on the size of `a`, and the branch that is taken on its sign. The function is piecewise
+# linear: its gradient is the slope of the piece.
 
 # %%
 def f(a):
@@ -72,7 +72,7 @@ for value in (0.7, 3.0, 800.0, -5.0):
 #>   -5.0:  25600.0 True
 
 # %% [markdown]
-# Compiled, the loop and its backward are machine code, for any number of iterations, traced once:
+# Compiled, the loop and its gradient are machine code, traced once for any number of iterations:
 
 # %%
 @tf.function

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Programs of 2018
+# # Programs for the API of 2018
 #
 # Programs written for the first eager tutorials run under `tracejit.compat.v1`.
 
@@ -26,7 +26,7 @@ print(f(pi / 2).numpy())
 #> 1.0
 
 # %% [markdown]
-# Functions of functions: the gradient of a gradient, as far as one likes.
+# The result is a function, so gradients of gradients can be taken to any order.
 
 # %%
 def grad(f):

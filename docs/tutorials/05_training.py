@@ -1,10 +1,10 @@
 # %% [markdown]
-# # Training, from a loop of one's own to `fit`
+# # Training, from a hand-written loop to `fit`
 #
-# First everything by hand, with two numbers to learn. Then each part that repeats is given to the library:
-# Variables to a `Module`, updates to an optimizer, running averages to metrics, speed to `tf.function`, and
-# finally the loop itself to `fit`. At the end the result is kept: as a checkpoint to train on, and as a saved
-# model to use.
+# The first loop is written by hand and learns two numbers. Then the library takes over one part after the other:
+# a `Module` holds the Variables, an optimizer updates them, metrics keep running averages, `tf.function` makes the
+# step fast, and finally `fit` runs the loop. At the end the result is stored, as a checkpoint for further training and
+# as a saved model.
 
 # %%
 import tempfile
@@ -43,8 +43,8 @@ for step in range(61):
 # %% [markdown]
 # ## Variables in a Module
 #
-# A `Module` finds the Variables that its attributes hold, in lists and in other modules too. So the loop need
-# not name them, and an optimizer can take them all.
+# A `Module` finds the Variables in its attributes, also in lists and in other modules. So the loop need not name them,
+# and an optimizer can update them all.
 
 # %%
 class Line(tf.Module):
@@ -70,8 +70,8 @@ print({v.name: round(float(v), 2) for v in line.trainable_variables})
 # %% [markdown]
 # ## A network
 #
-# Which of two arcs does a point belong to? No line divides them. `Sequential` chains layers; their weights are
-# made at the first call, when the size of the input is known.
+# Which of two arcs does a point belong to? No straight line separates them. `Sequential` chains layers; the first call
+# creates their weights, when the size of the input is known.
 
 # %%
 angle = np.linspace(0.0, np.pi, 100)
@@ -140,10 +140,10 @@ if plt:
     plt.show()
 
 # %% [markdown]
-# ## The loop of the library
+# ## `fit`
 #
-# `compile` says how, `fit` does the same as the loop above, `evaluate` and `predict` use the result. The step
-# that `fit` compiles is the method `train_step`, which a class derived from `keras.Model` may replace.
+# `compile` sets optimizer, loss and metrics; `fit` does the same as the loop above; `evaluate` and `predict` use the
+# result. `fit` compiles the method `train_step`, which a subclass of `keras.Model` may override.
 
 # %%
 fitted = network()
@@ -158,10 +158,10 @@ print((fitted.predict(points[[0, 1, 198, 199]], verbose=0) > 0).ravel())
 #> [False False  True  True]
 
 # %% [markdown]
-# ## Checkpoints: to go on later
+# ## Checkpoints
 #
-# A checkpoint holds values of Variables, those of the optimizer too, found by the path of attributes that leads
-# to them. A restored run goes on as if nothing had happened.
+# A checkpoint stores the values of Variables, including those of the optimizer, under the paths of attributes that lead
+# to them. A restored run continues exactly where it stopped.
 
 # %%
 folder = tempfile.TemporaryDirectory()
@@ -176,8 +176,8 @@ print("restored:  ", loss_of(labels, model(points)).numpy() == before, int(optim
 #> restored:   True 400
 
 # %% [markdown]
-# In a new process the objects are made first and the values restored then. Weights that do not exist yet, as
-# before the first call of a network, take their values when they are made.
+# In a new process, create the objects first and then restore their values. Weights that do not exist yet, as before the
+# first call of a network, get their values when they are created.
 
 # %%
 again, its_optimizer = network(), tf.optimizers.Adam(0.03)
@@ -186,10 +186,10 @@ print(tf.reduce_all(again(points) == model(points)).numpy())
 #> True
 
 # %% [markdown]
-# ## Saved models: to use without the source
+# ## Saved models
 #
-# `saved_model.save` keeps the graphs of compiled functions together with the Variables. What is loaded needs
-# none of the classes above, and can be differentiated and trained further.
+# `saved_model.save` stores the graphs of compiled functions together with the Variables. A loaded model needs none of the
+# classes above, and can be differentiated and trained further.
 
 # %%
 class Classifier(tf.Module):

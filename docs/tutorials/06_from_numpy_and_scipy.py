@@ -1,9 +1,8 @@
 # %% [markdown]
 # # From NumPy and SciPy
 #
-# A program that is written with NumPy becomes differentiable by one changed import. This page takes such a
-# program, checks its gradient, compiles it, runs it for many cases at once, hands it to SciPy's optimizers, and
-# asks why a gradient is missing when it is.
+# Changing one import makes a NumPy program differentiable. This page takes such a program, checks its gradient,
+# compiles it, runs it for many cases at once, passes it to SciPy's optimizers, and asks why a gradient is missing.
 
 # %%
 import numpy as np
@@ -39,8 +38,8 @@ print(f"{value:.6f}", value.dtype.name)
 #> 1.167108 float64
 
 # %% [markdown]
-# Given a tensor, NumPy's own functions of single elements give a tensor again. The others, such as `np.sum`,
-# read its values and give NumPy's numbers, in which no gradient is left: those are the calls to rename.
+# NumPy's element-wise functions return a tensor for a tensor. Other functions, such as `np.sum`, read its values and
+# return NumPy numbers without a gradient: those are the calls to rename.
 
 # %%
 tensor = tf.constant(heights)
@@ -50,7 +49,7 @@ print(type(np.sin(tensor)).__name__, type(np.sum(tensor)).__name__, type(tnp.sum
 # %% [markdown]
 # ## Its gradient, checked
 #
-# `tf.grad` makes a function that returns the derivative. Central differences agree as far as they can.
+# `tf.grad` makes a function that returns the derivative. Central differences agree to their own accuracy.
 
 # %%
 def hanging(heights):
@@ -71,7 +70,7 @@ print(np.round(slopes.numpy()[:4], 3))
 # %% [markdown]
 # ## Compiled
 #
-# `tf.function` around it, and value and gradient are one piece of machine code, in the same numbers.
+# With `tf.function` around it, value and gradient are one piece of machine code and give the same numbers.
 
 # %%
 both = tf.function(tf.value_and_grad(hanging))
@@ -96,8 +95,8 @@ print(np.allclose(values, [energy(heights, k) for k in stiffness]))
 # %% [markdown]
 # ## Second derivatives
 #
-# They come by the same means. The Hessian times a vector costs about as much as a gradient, so it serves where
-# the Hessian would be too large. This one has three diagonals, for each joint feels its neighbours only.
+# Second derivatives work the same way. A Hessian-vector product costs about as much as a gradient, so use it where the
+# Hessian would be too large. This Hessian is tridiagonal, because each joint is connected to its neighbours only.
 
 # %%
 hessian = tf.hessian(hanging)(heights)
@@ -163,8 +162,8 @@ if plt:
 # %% [markdown]
 # ## When a gradient is None
 #
-# A step that leaves tensors for NumPy's arrays ends the history: no gradient passes, though the value is right.
-# The tape names the place, and what to write instead.
+# A step that converts tensors to NumPy arrays ends the recorded history: the value is right, but no gradient passes.
+# The tape names the line, and what to write instead.
 
 # %%
 x = tf.Variable(heights)
