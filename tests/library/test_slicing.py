@@ -86,6 +86,25 @@ def test_a_slice_may_begin_where_only_a_run_knows():
     g = tf.function(lambda x, begin: tf.slice(x, begin, [1, 1, 1]))
     assert g(x, tf.constant([1, 2, 3])).numpy().item() == X[1, 2, 3]
 
+def test_parts_of_no_elements_have_the_shapes_of_others():
+    """Also where another shape would not fit: as what a loop carries."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.float64)])
+    def products(x):
+        return tf.reduce_prod(x, axis=0), tf.fori_loop(0, 3, lambda i, y: 0.5 * y + x[i, 1:], x[0, 1:])
+
+    for shape in ((3, 4), (3, 1), (5, 2)):
+        x = np.cos(np.arange(shape[0] * shape[1])).reshape(shape)
+        product, total = products(x)
+        np.testing.assert_allclose(product, x.prod(0), rtol=1e-14)
+        np.testing.assert_allclose(total, x[2, 1:] + 0.5 * x[1, 1:] + 0.375 * x[0, 1:], atol=1e-15)
+    assert products.experimental_get_tracing_count() == 1
+    alone = tf.function(lambda x: tf.reduce_prod(x, axis=0), input_signature=[tf.TensorSpec([None, None])])
+    for shape in ((3, 4), (8, 0), (0, 5), (0, 0)):
+        np.testing.assert_array_equal(alone(np.ones(shape, "f4")), np.ones(shape[1]))
+    assert alone.experimental_get_tracing_count() == 1
+
+
 
 def test_a_slice_that_leaves_the_tensor_is_refused(run):
     with pytest.raises(IndexError, match="from 1 to 4 leaves axis 1"):
