@@ -53,8 +53,99 @@ def test_derivatives_of_two_orders(name):
             np.testing.assert_allclose(g(tf.constant(x, "float64")), slope, rtol=1e-6)
 
 
-def test_the_slope_of_a_bessel_function_at_zero():
+def nth(f, order):
+    """The derivative of this order, element by element."""
+    for _ in range(order):
+        f = tf.grad(lambda x, f=f: tf.reduce_sum(f(x)))
+    return f
+
+
+def test_the_slopes_of_bessel_functions_near_zero():
     assert tf.grad(math.bessel_i1e)(tf.constant(0.0)).item() == 0.5
+    x = np.array([0.0, 1e-300, 1e-20, 1e-8, 0.5])
+    i = [special.iv(k, x) for k in range(5)]
+    wanted = {1: (i[0] + i[2]) / 2, 2: (3 * i[1] + i[3]) / 4, 3: (3 * i[0] + 4 * i[2] + i[4]) / 8}
+    for order, slope in wanted.items():
+        for f in (lambda f: f, tf.function):
+            found = f(nth(math.bessel_i1, order))(tf.constant(x))
+            np.testing.assert_allclose(found, slope, rtol=1e-13, atol=1e-15)
+
+
+def test_bessel_functions_of_tiny_and_huge_numbers():
+    tiny = np.array([1e-310, 1e-300, 1e-20, 0.99e-9, 1.01e-9])
+    for k in range(4):
+        np.testing.assert_allclose(tf.scipy.special.jn(k, tiny), special.jv(k, tiny), rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(tf.scipy.special.yn(k, tiny[2:]), special.yn(k, tiny[2:]), rtol=1e-13)
+    assert tf.scipy.special.yn(3, 1e-300).item() == -np.inf
+    # where exp(x) alone is infinite, and where 2 pi x is
+    wanted = special.ive(0, 713.0) * np.exp(700.0) * np.exp(13.0)
+    assert math.bessel_i0(tf.constant(713.0, "float64")).item() == pytest.approx(wanted)
+    assert math.bessel_i0(tf.constant(1.7e308, "float64")).item() == np.inf
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_polygamma_of_negative_numbers():
+    far = np.array([-0.5, -17.25, -1000.25, -1e6 - 0.25])
+    cotangents, squared_sines = np.array([0.0, -1.0, -1.0, -1.0]), np.array([1.0, 0.5, 0.5, 0.5])
+    wanted = special.digamma(1 - far) - np.pi * cotangents
+    np.testing.assert_allclose(math.digamma(tf.constant(far)), wanted, rtol=1e-12)
+    wanted = np.pi**2 / squared_sines - special.polygamma(1, 1 - far)
+    np.testing.assert_allclose(math.polygamma(1, tf.constant(far)), wanted, rtol=1e-12)
+    np.testing.assert_array_equal(math.digamma(tf.constant([-1.0, -30.0, 0.0])), [np.nan, np.nan, -np.inf])
+    assert np.isnan(tf.grad(math.lgamma)(tf.constant(-2.0)).item())
+
+
+def test_incomplete_functions_have_relative_accuracy_in_their_tails():
+    """Values and slopes of their logarithms; the slopes by mpmath."""
+    x = np.array([1e-10, 1e-5, 1e-3])
+    np.testing.assert_allclose(math.igamma(20.0, tf.constant(x)), special.gammainc(20.0, x), rtol=1e-12)
+    slopes = [
+        (math.igamma, 10.0, 1e-5, -13.864678136681634),
+        (math.igamma, 30.0, 1e-3, -10.325527785614175),
+        (math.igammac, 2.0, 100.0, 4.192384880021176),
+        (math.igammac, 0.5, 300.0, 7.670609322702482),
+        (lambda a, x: math.betainc(a, 2.0, x), 10.0, 1e-4, -9.11943210758851),
+        (math.zeta, 10.0, 1e-3, -np.log(1e-3)),
+    ]
+    for f, a, x, wanted in slopes:
+        found = tf.grad(lambda a, f=f, x=x: tf.math.log(f(a, tf.constant(x, "float64"))))
+        assert found(tf.constant(a, "float64")).item() == pytest.approx(wanted, rel=1e-6)
+    slope = tf.grad(math.zeta)(tf.constant(100.0, "float64"), 1.0)
+    assert slope.item() == pytest.approx(-np.log(2.0) * 2.0**-100)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_slopes_where_a_selection_hid_them(mode):
+    """Where values are 0 by definition, or smooth between pieces, slopes are not 0."""
+    names = tf.scipy.special
+
+    def at(f, *xs):
+        slopes = mode(tf.grad(f, argnums=tuple(range(len(xs)))))(*map(tf.constant, xs))
+        return [slope.item() for slope in slopes]
+
+    np.testing.assert_allclose(at(names.xlogy, 0.0, 2.0), [np.log(2.0), 0.0], rtol=1e-6)
+    np.testing.assert_allclose(at(names.xlog1py, 0.0, 2.0), [np.log(3.0), 0.0], rtol=1e-6)
+    np.testing.assert_allclose(at(names.entr, 0.0), [np.inf])
+    found = [at(names.rgamma, x)[0] for x in (0.0, -1.0, -3.0)]
+    np.testing.assert_allclose(found, [1.0, -1.0, -6.0], rtol=1e-6)
+    assert np.isnan(at(names.log_ndtr, np.nan)) and np.isnan(at(names.entr, np.nan))
+
+    one, x = np.float64(1.0), np.float64(0.3)
+    gamma = at(tf.scipy.stats.gamma.logpdf, x, one)
+    np.testing.assert_allclose(gamma, [-1.0, np.log(0.3) + np.euler_gamma], rtol=1e-12)
+    beta = at(tf.scipy.stats.beta.logpdf, x, one, one)
+    np.testing.assert_allclose(beta, [0.0, np.log(0.3) + 1.0, np.log(0.7) + 1.0], rtol=1e-12)
+
+
+def test_acosh_at_its_end():
+    x = tf.constant([1.0, 2.0, 0.5, -2.0], "float64")
+    for f in (lambda f: f, tf.function):
+        np.testing.assert_allclose(f(nth(math.acosh, 1))(x), [np.inf, 3**-0.5, np.nan, np.nan])
+        np.testing.assert_allclose(f(nth(math.acosh, 2))(x), [-np.inf, -2 * 3**-1.5, np.nan, np.nan])
+
+
+def test_products_with_logarithms_of_numbers_close_to_one():
+    np.testing.assert_allclose(tf.scipy.special.xlog1py(2.0, [1e-20, -0.5]), [2e-20, 2 * np.log(0.5)], rtol=1e-15)
 
 
 def test_compiled_as_eagerly():

@@ -10,6 +10,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..ops.elementwise.arithmetic import matched
+from ..ops.elementwise.special import unscaled
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
@@ -70,7 +71,7 @@ def bessel_i0(x: Any, name: str | None = None) -> Tensor:
     tf.Tensor([1.       1.266066], shape=(2,), dtype=float32)
     """
     v: Any = as_tensor(x)
-    return ops.multiply(ops.bessel_i0e(v), ops.exp(ops.abs(v)))
+    return unscaled(ops.bessel_i0e(v), v)
 
 
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
@@ -83,7 +84,7 @@ def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     tf.Tensor([0.         0.56515914], shape=(2,), dtype=float32)
     """
     v: Any = as_tensor(x)
-    return ops.multiply(ops.bessel_i1e(v), ops.exp(ops.abs(v)))
+    return unscaled(ops.bessel_i1e(v), v)
 
 
 def bessel_j0(x: Any, name: str | None = None) -> Tensor:
@@ -174,7 +175,7 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
     >>> print(tf.math.igammac(1.0, [0.0, 1.0]))
     tf.Tensor([1.         0.36787945], shape=(2,), dtype=float32)
     """
-    return ops.gammaincc(a, x)
+    return ops.gammaincc(a, x, order=0)
 
 
 def zeta(x: Any, q: Any, name: str | None = None) -> Tensor:

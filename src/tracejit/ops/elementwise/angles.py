@@ -142,8 +142,15 @@ def _acosh(x: Any) -> Any:
     return ops.where(large, ops.log(x) + _LN2, ops.log1p(t + ops.sqrt(t) * ops.sqrt(t + 2.0)))
 
 
+def _acosh_slope(y: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return 1.0 / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0))
+    inside = ops.where(ops.less(x, 0.0), 0.0 * x, x)
+    return 1.0 / ops.sqrt(0.0 - ops.one_minus_square(inside))
+
+
 @defop(
-    partial=(lambda y, x: 1.0 / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0)),),
+    partial=(_acosh_slope,),
     kernel=np.arccosh,
     lower=Compose(_acosh),
     samples=unary(1.5, 4.0, complex=True),

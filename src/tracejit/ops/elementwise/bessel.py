@@ -16,6 +16,8 @@ from ..lowering import Callback
 from .arithmetic import ELEMENTARY
 from .special import double
 
+#: Up to here the first term of a power series is.
+_TINY = 1e-9
 #: From here on the asymptotic series for orders 0 and 1 are exact to rounding.
 _FAR = 50.0
 
@@ -51,7 +53,7 @@ def _near(x: np.ndarray, order: int) -> tuple[np.ndarray, ...]:
 
 def _upwards(x: np.ndarray, zeroth: np.ndarray, first: np.ndarray, order: int) -> np.ndarray:
     for k in range(1, order):
-        zeroth, first = first, 2.0 * k / x * first - zeroth
+        zeroth, first = first, np.where(np.isinf(first), first, 2.0 * k / x * first - zeroth)
     return first if order else zeroth
 
 
@@ -71,8 +73,9 @@ def _waves(x: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
 def _first_kind(x: np.ndarray, *, order: int) -> np.ndarray:
     a = np.abs(x)
     far = (a > _FAR) & (a > order)
-    near = np.where(far | ~(a > 0.0), 1.0, a)
-    found = _near(near, order)[0]
+    tiny = a < _TINY
+    near = np.where(far | tiny | np.isnan(a), 1.0, a)
+    found = np.where(tiny, (0.5 * a) ** order * math.exp(-math.lgamma(order + 1.0)), _near(near, order)[0])
     wide = np.where(far, a, 2.0 * _FAR)
     found = np.where(far, _upwards(wide, _waves(wide, 0)[0], _waves(wide, 1)[0], order), found)
     found = np.where(a == 0.0, float(order == 0), np.where(np.isposinf(a), 0.0, found))
@@ -81,10 +84,13 @@ def _first_kind(x: np.ndarray, *, order: int) -> np.ndarray:
 
 def _second_kind(x: np.ndarray, *, order: int) -> np.ndarray:
     far = x > _FAR
-    near = np.where(far | ~(x > 0.0), 1.0, x)
+    tiny = x < _TINY
+    near = np.where(far | tiny | ~(x > 0.0), 1.0, x)
     _, zeroth, first = _near(near, 0)
+    zeroth = np.where(tiny, 2.0 / math.pi * (np.log(0.5 * x) + np.euler_gamma), zeroth)
+    first = np.where(tiny, -2.0 / math.pi / x, first)
     wide = np.where(far, x, 2.0 * _FAR)
-    both = np.where(far, wide, near)
+    both = np.where(far, wide, np.where(tiny, x, near))
     zeroth, first = (np.where(far, _waves(wide, k)[1], small) for k, small in enumerate((zeroth, first)))
     found = np.where(np.isposinf(x), 0.0, _upwards(both, zeroth, first, order))
     return np.where(x > 0.0, found, np.where(x == 0.0, -np.inf, np.nan))

@@ -7,6 +7,7 @@ Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1, 6.5, 23.2, 26.5.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +62,8 @@ def _gamma_term(a: Any, x: Any) -> Any:
     large = a.real >= _FAR
     wide = np.where(large, a, _FAR)
     off = (x - wide) / wide
-    by_series = wide * (np.log1p(off) - off) - 0.5 * np.log(2.0 * math.pi * wide) - _stirling_rest(wide)
+    log_ratio = np.where(np.abs(off) < 0.5, np.log1p(off), np.log(x / wide))
+    by_series = wide * (log_ratio - off) - 0.5 * np.log(2.0 * math.pi * wide) - _stirling_rest(wide)
     small = np.where(large, 1.0, a)
     return np.exp(np.where(large, by_series, small * np.log(x) - x - _log_gamma(small + 1.0)))
 
@@ -102,14 +104,15 @@ def _gammas(a: Any, x: Any) -> tuple[Any, Any]:
     return np.where(low, lower, 1.0 - upper), np.where(low, 1.0 - lower, upper)
 
 
-def _gammainc(a: np.ndarray, x: np.ndarray, *, order: int, which: int = 0) -> np.ndarray:
+def _gammainc(a: np.ndarray, x: np.ndarray, *, order: int, which: int) -> np.ndarray:
+    """The lower (0) or upper (1) one; on the circle of a derivative it grows by a factor that stays small."""
     a, x = np.broadcast_arrays(a, x)
     valid = (a > 0.0) & (x > 0.0) & np.isfinite(x)
     shape, at_x = np.where(valid, a, 1.0), np.where(valid, x, 1.0)
     if order:
-        found = _on_circle(
-            lambda z: _gammas(z, at_x[..., None])[0], shape, order, np.minimum(0.125 * shape, 1.0)
-        )
+        growth = np.abs(np.log(at_x) - np.log(shape + 1.0))
+        radius = np.minimum(0.125 * shape, 1.0 / (1.0 + growth))
+        found = _on_circle(lambda z: _gammas(z, at_x[..., None])[which], shape, order, radius)
         return np.where(valid, found, np.where((a > 0.0) & (x >= 0.0), 0.0, np.nan))
     ends = np.where(x == 0.0, 0.0, np.where(np.isposinf(x), 1.0, np.nan))
     ends = np.where((a == 0.0) & (x > 0.0), 1.0, np.where(a > 0.0, ends, np.nan))
@@ -159,7 +162,7 @@ def gamma_density(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
         lambda y, a, x, *, order: ops.gammainc(a, x, order=order + 1),
         lambda y, a, x, *, order: ops.gamma_density(a, x, order=order),
     ),
-    kernel=double(_gammainc),
+    kernel=double(functools.partial(_gammainc, which=0)),
     lower=Callback(),
     canonicalize=matched,
     traits=ELEMENTARY,
@@ -173,17 +176,18 @@ def gammainc(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
 
 @defop(
     partial=(
-        lambda y, a, x: -ops.gammainc(a, x, order=1),
-        lambda y, a, x: -ops.gamma_density(a, x, order=0),
+        lambda y, a, x, *, order: ops.gammaincc(a, x, order=order + 1),
+        lambda y, a, x, *, order: -ops.gamma_density(a, x, order=order),
     ),
-    kernel=double(lambda a, x: _gammainc(a, x, order=0, which=1)),
+    kernel=double(functools.partial(_gammainc, which=1)),
     lower=Callback(),
     canonicalize=matched,
     traits=ELEMENTARY,
-    samples=_POSITIVE,
+    samples=tuple(sample(*s.shapes, low=0.7, high=3.0, order=0) for s in _POSITIVE),
 )
-def gammaincc(a: TensorSpec, x: TensorSpec) -> TensorSpec:
-    """The upper incomplete gamma function over the whole: what the lower one lacks to 1, exact where that is small."""
+def gammaincc(a: TensorSpec, x: TensorSpec, *, order: int) -> TensorSpec:
+    """What :func:`gammainc` lacks to 1, exact where that is small; its derivative number `order` along `a`."""
+    derivative_number(order)
     return real(broadcast(a, x))
 
 
@@ -223,7 +227,8 @@ def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, 
     valid = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0)
     u, v, at_x = np.where(valid, a, 1.0), np.where(valid, b, 1.0), np.where(valid, x, 0.5)
     first, second = orders
-    reach = [np.minimum(0.125 * u, 1.0), np.minimum(0.125 * v, 1.0)]
+    growth = [np.abs(np.log(y) - np.log((p + 1.0) / (u + v + 1.0))) for p, y in ((u, at_x), (v, 1.0 - at_x))]
+    reach = [np.minimum(0.125 * p, 1.0 / (1.0 + g)) for p, g in zip((u, v), growth, strict=True)]
 
     def along_b(u: Any, v: Any, x: Any, radius: Any) -> Any:
         if not second:
@@ -320,12 +325,12 @@ def betainc(a: TensorSpec, b: TensorSpec, x: TensorSpec, *, orders: tuple[int, .
 # ---- the zeta function ----------------------------------------------------------------------------------
 
 
-def _zeta_sum(s: Any, q: Any) -> Any:
-    """Euler's and Maclaurin's sum."""
-    count = 14
-    total = sum((q + k) ** -s for k in range(count))
-    end = q + count
-    total = total + end ** (1.0 - s) / (s - 1.0) + 0.5 * end**-s
+_FIRST_TERMS = 14
+
+
+def _zeta_rest(s: Any, end: Any) -> Any:
+    """The sum from `end` on, by Euler's and Maclaurin's formula."""
+    total = end ** (1.0 - s) / (s - 1.0) + 0.5 * end**-s
     factor = s * end ** (-s - 1.0)
     for k, b in enumerate(BERNOULLI, 1):
         total = total + b / math.factorial(2 * k) * factor
@@ -337,11 +342,14 @@ def _zeta(s: np.ndarray, q: np.ndarray, *, order: int) -> np.ndarray:
     s, q = np.broadcast_arrays(s, q)
     valid = (s > 1.0) & (q > 0.0) & np.isfinite(s)
     at_s, at_q = np.where(valid, s, 2.0), np.where(valid, q, 1.0)
+    terms = [at_q + k for k in range(_FIRST_TERMS)]
+    end = at_q + _FIRST_TERMS
     if order:
-        radius = np.minimum(0.125 * (at_s - 1.0), 1.0)
-        found = _on_circle(lambda z: _zeta_sum(z, at_q[..., None]), at_s, order, radius)
+        radius = np.minimum(0.125 * (at_s - 1.0), 1.0 / np.log(end))
+        found = _on_circle(lambda z: _zeta_rest(z, end[..., None]), at_s, order, radius)
     else:
-        found = _zeta_sum(at_s, at_q)
+        found = _zeta_rest(at_s, end)
+    found = found + sum((-np.log(q)) ** order * q**-at_s for q in terms)
     return np.where(valid, found, np.where((s == 1.0) & (q > 0.0) & (order == 0), np.inf, np.nan))
 
 

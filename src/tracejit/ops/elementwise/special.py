@@ -13,8 +13,8 @@ import numpy as np
 
 from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
-from ..lowering import Callback
-from .arithmetic import ELEMENTARY, unary
+from ..lowering import Callback, Compose
+from .arithmetic import ELEMENTARY, broadcast, matched, pairs, unary
 
 #: Bernoulli numbers of even order, from the second on.
 BERNOULLI = (
@@ -80,20 +80,32 @@ def lgamma(x: TensorSpec) -> TensorSpec:
     return real(x)
 
 
+def _cotangent(x: np.ndarray, order: int) -> np.ndarray:
+    """The derivative `order` of ``pi / tan(pi x)``: a polynomial of the cotangent, whose terms have one sign."""
+    powers = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(order):
+        powers = -powers.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
+    return np.pi ** (order + 1) * powers(1.0 / np.tan(np.pi * (x - np.rint(x))))
+
+
+def _reflected(x: np.ndarray, order: int) -> np.ndarray:
+    """Of numbers below 0; SciPy's values at the poles."""
+    found = (-1.0) ** order * polygammas(1.0 - x, order=order) - _cotangent(x, order)
+    return np.where(x == np.rint(x), (-1.0) ** (order + 1) * np.inf if order else np.nan, found)
+
+
 def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
-    """Moved upwards by the recurrence, then the asymptotic series; digamma of negative numbers by reflection."""
-    if order == 0 and np.any(x < 0.0):
-        reflected = polygammas(np.where(x < 0.0, 1.0 - x, 1.0), order=0) - np.pi / np.tan(np.pi * x)
-        return np.where(x < 0.0, reflected, polygammas(np.where(x < 0.0, 1.0, x), order=0))
+    """Moved upwards by the recurrence, then the asymptotic series; of negative numbers by reflection."""
+    below = x < 0.0
+    if np.any(below):
+        reflected = _reflected(np.where(below, x, -0.5), order)
+        return np.where(below, reflected, polygammas(np.where(below, 1.0, x), order=order))
     sign, whole, near = (-1.0) ** (order + 1), math.factorial(order), _FAR + order
     total, z = np.zeros(x.shape), x.astype(np.float64)
-    for _ in range(int(near) + 1_000):
+    for _ in range(int(near) + 1):
         low = z < near
-        if not low.any():
-            break
         total += np.where(low, sign * whole / np.where(low, z, 1.0) ** (order + 1), 0.0)
         z = np.where(low, z + 1.0, z)
-    z = np.where(z < near, np.nan, z)  # too far below 0
     if order == 0:
         series = np.log(z) - 0.5 / z - sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(BERNOULLI, 1))
         return np.where(np.isposinf(x), np.inf, series + total)
@@ -116,6 +128,49 @@ def polygamma(x: TensorSpec, *, order: int) -> TensorSpec:
     """The derivative number `order` of digamma, which itself is that of `lgamma`."""
     derivative_number(order)
     return real(x)
+
+
+# ---- products with logarithms ---------------------------------------------------------------------------
+
+
+def _by_logarithm(log: Callable[[Any, Any], Any]) -> dict[str, Any]:
+    """What the declarations of ``x * log(y)`` share: 0 where `x` is 0, whose slope along `x` is the logarithm still."""
+
+    def kernel(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        none = (x == 0.0) & ~np.isnan(y)
+        return np.where(none, 0.0, x * log(np, np.where(none, 1.0, y))).astype(x.dtype)
+
+    def composed(x: Any, y: Any) -> Any:
+        none = ops.logical_and(ops.equal(x, 0.0), ops.logical_not(ops.is_nan(y)))
+        return ops.where(none, 0.0, x * log(ops, ops.where(none, 1.0, y)))
+
+    return {"kernel": kernel, "lower": Compose(composed), "canonicalize": matched, "traits": ELEMENTARY}
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    """``x / y``, and 0 of two zeros."""
+    none = ops.logical_and(ops.equal(x, 0.0), ops.equal(y, 0.0))
+    return ops.divide(x, ops.where(none, 1.0, y))
+
+
+@defop(
+    partial=(lambda z, x, y: ops.log(y), lambda z, x, y: _quotient(x, y)),
+    samples=pairs(0.5, 2.0, complex=False),
+    **_by_logarithm(lambda of, y: of.log(y)),
+)
+def xlogy(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x * log(y)``, and 0 where `x` is 0 and `y` not NaN."""
+    return real(broadcast(x, y))
+
+
+@defop(
+    partial=(lambda z, x, y: ops.log1p(y), lambda z, x, y: _quotient(x, y + 1.0)),
+    samples=pairs(0.5, 2.0, complex=False),
+    **_by_logarithm(lambda of, y: of.log1p(y)),
+)
+def xlog1py(x: TensorSpec, y: TensorSpec) -> TensorSpec:
+    """``x * log(1 + y)``, accurate for small `y`, and 0 where `x` is 0 and `y` not NaN."""
+    return real(broadcast(x, y))
 
 
 # ---- the error function ---------------------------------------------------------------------------------
@@ -201,14 +256,8 @@ def _bessel(x: np.ndarray, order: int) -> np.ndarray:
     for k in range(1, 25):
         part = -part * (4.0 * order * order - (2 * k - 1) ** 2) / (8.0 * k * z)
         series = series + part
-    size = np.where(far, series / np.sqrt(2.0 * math.pi * z), total)
+    size = np.where(far, series / (math.sqrt(2.0 * math.pi) * np.sqrt(z)), total)
     return np.where(np.isposinf(a), 0.0, np.where(np.isnan(x), np.nan, size)) * (np.sign(x) if order else 1.0)
-
-
-def _slope(y: Any, x: Any) -> Any:
-    none = ops.equal(x, 0.0)
-    over = ops.divide(y, ops.where(none, 1.0, x))
-    return ops.bessel_i0e(x) - ops.where(none, 0.5, over) - ops.sign(x) * y
 
 
 @defop(
@@ -224,7 +273,9 @@ def bessel_i0e(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    partial=(_slope,),
+    partial=(
+        lambda y, x: 0.5 * (ops.bessel_i0e(x) + ops.bessel_ive(x, order=2.0)) - ops.sign(x) * y,
+    ),
     kernel=double(lambda x: _bessel(x, 1)),
     lower=Callback(),
     traits=ELEMENTARY,
@@ -233,3 +284,10 @@ def bessel_i0e(x: TensorSpec) -> TensorSpec:
 def bessel_i1e(x: TensorSpec) -> TensorSpec:
     """``exp(-|x|)`` times the modified Bessel function of the first kind of order 1."""
     return real(x)
+
+
+def unscaled(scaled: Any, x: Any) -> Any:
+    """``scaled * exp(|x|)``, in two steps where the exponential alone would be too large."""
+    size = ops.abs(x)
+    once = ops.minimum(size, 80.0 if x.dtype.itemsize < 8 else 700.0)
+    return scaled * ops.exp(once) * ops.exp(size - once)

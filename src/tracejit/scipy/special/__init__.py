@@ -16,6 +16,7 @@ from ...math import special as functions
 from ...numpy import reductions
 from ...numpy.conversion import array, floats, two_floats
 from ...ops.elementwise.arithmetic import matched
+from ...ops.elementwise.special import unscaled
 
 __all__ = [
     "beta",
@@ -95,16 +96,32 @@ def _gammasgn(x: Any) -> Tensor:
 
 
 def _gamma(x: Any) -> Tensor:
-    return ops.multiply(ops.exp(ops.lgamma(x)), _gammasgn(x))
+    return ops.multiply(ops.exp(ops.lgamma(x)), ops.stop_gradient(_gammasgn(x)))
+
+
+_MOST = {size: float(np.finfo(f"f{size}").max) for size in (2, 4, 8)}
 
 
 def _rgamma(x: Any) -> Tensor:
-    whole = ops.logical_and(ops.less_equal(x, 0.0), ops.equal(x, ops.floor(x)))
-    return ops.where(whole, 0.0, ops.multiply(ops.exp(-ops.lgamma(x)), _gammasgn(x)))
+    """By reflection for small numbers: smooth at the poles of the gamma function."""
+    low = ops.less(x, 0.5)
+    nearest = ops.stop_gradient(ops.round(x))
+    away = ops.where(low, x - nearest, 0.25)
+    sign = ops.cast(ops.where(ops.equal(ops.mod(nearest, 2.0), 0.0), 1.0, -1.0), dtype=x.dtype)
+    size = ops.exp(ops.lgamma(1.0 - ops.where(low, x, 0.0)))
+    size = ops.where(ops.equal(away, 0.0), ops.minimum(size, _MOST[x.dtype.itemsize]), size)
+    reflected = sign / math.pi * ops.sin(math.pi * away) * size
+    return ops.where(low, reflected, ops.exp(-ops.lgamma(ops.where(low, 1.0, x))))
 
 
 def _betaln(a: Any, b: Any) -> Tensor:
     return ops.lgamma(a) + ops.lgamma(b) - ops.lgamma(a + b)
+
+
+def _beta(a: Any, b: Any) -> Tensor:
+    sign = _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b)
+    sign = ops.stop_gradient(ops.where(ops.is_nan(sign), 1.0, sign))  # at poles, where the size is infinite or 0
+    return ops.multiply(ops.exp(_betaln(a, b)), sign)
 
 
 gammaln = _of_one("gammaln", ops.lgamma, "The logarithm of the size of the gamma function")
@@ -114,7 +131,7 @@ gammasgn = _of_one("gammasgn", _gammasgn, "The sign of the gamma function, NaN a
 digamma = _of_one("digamma", functions.digamma, "The derivative of the logarithm of the gamma function")
 psi = digamma
 betaln = _of_two("betaln", _betaln, "The logarithm of the beta function of `a` and `x`")
-beta = _of_two("beta", lambda a, b: ops.exp(_betaln(a, b)), "The beta function of positive `a` and `x`")
+beta = _of_two("beta", _beta, "The beta function of `a` and `x`")
 gammainc = _of_two(
     "gammainc",
     lambda a, x: ops.gammainc(a, x, order=0),
@@ -122,7 +139,7 @@ gammainc = _of_two(
 )
 gammaincc = _of_two(
     "gammaincc",
-    ops.gammaincc,
+    lambda a, x: ops.gammaincc(a, x, order=0),
     "The upper incomplete gamma function of `x` with the parameter `a`, over the whole",
 )
 
@@ -200,20 +217,16 @@ def _log_ndtr(x: Any) -> Tensor:
         fraction = z + k / fraction
     tail = -0.5 * z * z - ops.log(fraction) - 0.5 * math.log(2.0 * math.pi)
     middle = ops.where(low, 0.0, x)
-    upper = ops.log1p(-0.5 * ops.erfc(ops.maximum(middle, 0.0) * _HALF))
-    lower = ops.log(0.5 * ops.erfc(-ops.minimum(middle, 0.0) * _HALF))
-    return ops.where(low, tail, ops.where(ops.less(0.0, middle), upper, lower))
+    above = ops.less(0.0, middle)
+    upper = ops.log1p(-0.5 * ops.erfc(ops.where(above, middle, 0.0) * _HALF))
+    lower = ops.log(0.5 * ops.erfc(-ops.where(above, 0.0, middle) * _HALF))
+    return ops.where(low, tail, ops.where(above, upper, lower))
 
 
 def _entr(x: Any) -> Tensor:
-    inside = ops.less(0.0, x)
-    value = -x * ops.log(ops.where(inside, x, 1.0))
-    return ops.where(inside, value, ops.where(ops.equal(x, 0.0), 0.0, ops.where(ops.is_nan(x), x, -np.inf)))
-
-
-def _xlogy(x: Any, y: Any) -> Tensor:
-    none = ops.logical_and(ops.equal(x, 0.0), ops.logical_not(ops.is_nan(y)))
-    return ops.where(none, 0.0, x * ops.log(ops.where(none, 1.0, y)))
+    below = ops.less(x, 0.0)
+    inside = ops.where(below, 1.0, x)
+    return ops.where(below, -np.inf, -ops.xlogy(inside, inside))
 
 
 erf = _of_one("erf", ops.erf, "The error function")
@@ -234,9 +247,9 @@ log_ndtr = _of_one(
 expit = _of_one("expit", ops.sigmoid, "``1 / (1 + exp(-x))``")
 logit = _of_one("logit", lambda x: ops.log(x) - ops.log1p(-x), "``log(x / (1 - x))``")
 entr = _of_one("entr", _entr, "``-x log(x)``, 0 of 0 and -inf below")
-xlogy = _of_two("xlogy", _xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
+xlogy = _of_two("xlogy", ops.xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
 xlog1py = _of_two(
-    "xlog1py", lambda a, x: _xlogy(a, 1.0 + x), "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN"
+    "xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN"
 )
 
 
@@ -328,7 +341,7 @@ def iv(v: float, z: Any) -> Tensor:
     tf.Tensor([1.         1.26606588], shape=(2,), dtype=float64)
     """
     x = floats(z)
-    return ops.multiply(ive(v, x), ops.exp(ops.abs(x)))
+    return unscaled(ive(v, x), x)
 
 
 _OF_ORDER = "The Bessel function of the {} kind of order {}"

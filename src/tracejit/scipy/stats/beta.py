@@ -24,8 +24,10 @@ def logpdf(x: Any, a: Any, b: Any) -> Tensor:
     z: Any = floats(x)
     p: Any = floats(a)
     q: Any = floats(b)
+    outside = ops.logical_or(ops.less(z, 0.0), ops.less(1.0, z))
+    z = ops.where(outside, 0.5, z)
     inside = special.xlogy(p - 1.0, z) + special.xlog1py(q - 1.0, -z) - special.betaln(p, q)
-    return ops.where(ops.logical_or(ops.less(z, 0.0), ops.less(1.0, z)), -float("inf"), inside)
+    return ops.where(outside, -float("inf"), inside)
 
 
 def pdf(x: Any, a: Any, b: Any) -> Tensor:

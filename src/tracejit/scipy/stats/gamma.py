@@ -23,8 +23,10 @@ def logpdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     k: Any = floats(a)
+    below = ops.less(z, 0.0)
+    z = ops.where(below, 1.0, z)
     inside = special.xlogy(k - 1.0, z) - z - ops.lgamma(k) - ops.log(floats(scale))
-    return ops.where(ops.less(z, 0.0), -float("inf"), inside)
+    return ops.where(below, -float("inf"), inside)
 
 
 def pdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
