@@ -6,9 +6,13 @@ from . import activations, callbacks, initializers, layers, losses, metrics, mod
 from .arrays.labels import to_categorical
 from .arrays.padding import pad_sequences
 from .core.lazy import Namespace, as_face
+from .initializers import Initializer
 from .layers.inputs import InputLayer as Input
+from .layers.layer import Layer
 from .layers.model import Model
 from .layers.sequential import Sequential
+from .losses.loss import Loss
+from .metrics.metric import Metric
 from .models import policies
 from .models.configuration import deserialize_keras_object, serialize_keras_object
 from .models.keras_backend import backend
@@ -19,7 +23,9 @@ from .models.registration import (
     get_registered_object,
     register_keras_serializable,
 )
+from .optimizers.optimizer import Optimizer
 from .random.generators import set_seed
+from .regularizers import Regularizer
 
 __all__ = [
     "activations",
@@ -33,8 +39,14 @@ __all__ = [
     "optimizers",
     "regularizers",
     "to_categorical",
+    "Initializer",
     "Input",
+    "Layer",
+    "Loss",
+    "Metric",
     "Model",
+    "Optimizer",
+    "Regularizer",
     "Sequential",
     "preprocessing",
     "saving",

@@ -548,3 +548,17 @@ def test_errors_of_shapes_name_the_layer_and_what_it_was_made_for(mode):
         tf.ShapeError, match=r"LSTM takes sequences \(batch, steps, features\), got float32\[8,3\]"
     ):
         mode(lambda x: recurrent(x))(tf.ones((8, 3)))
+
+
+def test_arguments_and_names_of_older_programs():
+    assert tf.layers.Dense(2, name="3_layers").name == "3_layers"
+    assert tf.layers.LeakyReLU(alpha=0.2)([[-1.0]]).numpy() == np.float32(-0.2)
+    assert tf.layers.Embedding(5, 2, input_length=3)([[1, 2, 3]]).shape == (1, 3, 2)
+    net = tf.Sequential([tf.layers.LSTM(3, batch_input_shape=(2, 5, 1))])
+    assert net.layers[0].input_shape == (5, 1) and net.output_shape == (None, 3)
+    with pytest.raises(AttributeError, match="was not called yet"):
+        _ = tf.layers.Dense(2).output_shape
+    again = tf.layers.Dense.from_config(
+        tf.layers.Dense(2, input_dim=3, activity_regularizer="l2").get_config()
+    )
+    assert again.input_shape == (3,) and again.activity_regularizer is not None

@@ -107,8 +107,8 @@ def test_states_backwards_and_time_first():
 
 
 def test_cells_refuse_and_thin_out():
-    x = tf.ones((1, 50, 4))
-    layer = L.LSTM(2, dropout=0.5, kernel_initializer="ones")
+    x = tf.ones((1, 5, 301))
+    layer = L.LSTM(2, dropout=0.5, kernel_initializer=tf.initializers.Constant(0.01))
     assert bool(tf.reduce_any(layer(x, training=True) != layer(x)))
     with pytest.raises(ValueError, match=r"dropout is in \[0, 1\)"):
         L.GRU(3, dropout=1.0)
@@ -128,3 +128,56 @@ def test_gru_that_forgets_before_the_product():
     np.testing.assert_allclose(layer(x), right, atol=1e-5)  # TensorFlow's
     again = tf.layers.GRU.from_config(layer.get_config())
     assert again.cell.reset_after is False
+
+
+@pytest.mark.parametrize("kind", [L.SimpleRNN, L.LSTM, L.GRU])
+def test_what_is_set_to_0_stays_so_for_all_steps_of_a_call(kind):
+    x = tf.ones((1, 6, 40))
+    make = {"kernel_initializer": "ones", "use_bias": False, "return_sequences": True}
+    layer = kind(1, dropout=0.5, recurrent_initializer="zeros", activation="linear", **make)
+    if kind is L.SimpleRNN:  # whose output is the sum of what is left
+        left = layer(x, training=True).numpy().ravel()
+        assert len(set(left.tolist())) == 1 and left[0] % 2 == 0
+    layer = kind(40, recurrent_dropout=0.5, kernel_regularizer="l2", recurrent_regularizer="l2")
+    assert not np.array_equal(layer(x, training=True), layer(x)) and len(layer.losses) == 2
+    compiled = tf.function(lambda x: layer(x, training=True))
+    assert not np.array_equal(compiled(x), compiled(x))
+
+
+@pytest.mark.parametrize("kind", [L.SimpleRNN, L.LSTM, L.GRU])
+def test_stateful_layers_go_on_where_they_were(kind):
+    x = tf.random.stateless_normal((2, 6, 3), seed=[1, 2])
+    layer, whole = kind(4, stateful=True), kind(4)
+    plain = whole(x)
+    layer(x[:, :1])
+    layer.set_weights(whole.get_weights())
+    layer.reset_states()
+    compiled = tf.function(layer)
+    for call in (layer, compiled, layer):
+        call(x[:, :2])
+        np.testing.assert_allclose(call(x[:, 2:]), plain, atol=1e-6)
+        layer.reset_states()
+    assert len(layer.weights) == len(whole.weights)
+    layer(x, initial_state=[v + 1.0 for v in layer.states])
+    layer(x[:1])  # another number of examples begins anew
+    assert layer.states[0].shape == (1, 4)
+
+    net = tf.keras.Sequential([tf.keras.Input((None, 3)), kind(4, stateful=True)])
+    net.set_weights(whole.get_weights())
+    for _ in range(2):
+        net(x[:1, :3])
+        np.testing.assert_allclose(net(x[:1, 3:]), plain[:1], atol=1e-6)
+        net.reset_states()
+
+
+@pytest.mark.parametrize("kind", [L.SimpleRNN, L.LSTM, L.GRU])
+def test_wider_inputs_make_wider_results(kind):
+    x = np.linspace(-1.0, 1.0, 12).reshape(1, 4, 3)
+    layer = kind(2, stateful=True)
+    narrow = layer(x.astype(np.float32))
+    layer.reset_states()
+    wide = layer(x)
+    assert wide.dtype == tf.float64
+    np.testing.assert_allclose(wide, narrow, rtol=1e-5)
+    mask = [[True, True, False, False]]
+    assert kind(2)(x, mask=mask).dtype == kind(2)(x, initial_state=layer.states).dtype == tf.float64

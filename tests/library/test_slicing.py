@@ -86,6 +86,7 @@ def test_a_slice_may_begin_where_only_a_run_knows():
     g = tf.function(lambda x, begin: tf.slice(x, begin, [1, 1, 1]))
     assert g(x, tf.constant([1, 2, 3])).numpy().item() == X[1, 2, 3]
 
+
 def test_parts_of_no_elements_have_the_shapes_of_others():
     """Also where another shape would not fit: as what a loop carries."""
 
@@ -103,7 +104,6 @@ def test_parts_of_no_elements_have_the_shapes_of_others():
     for shape in ((3, 4), (8, 0), (0, 5), (0, 0)):
         np.testing.assert_array_equal(alone(np.ones(shape, "f4")), np.ones(shape[1]))
     assert alone.experimental_get_tracing_count() == 1
-
 
 
 def test_a_slice_that_leaves_the_tensor_is_refused(run):

@@ -145,7 +145,9 @@ def test_acosh_at_its_end():
 
 
 def test_products_with_logarithms_of_numbers_close_to_one():
-    np.testing.assert_allclose(tf.scipy.special.xlog1py(2.0, [1e-20, -0.5]), [2e-20, 2 * np.log(0.5)], rtol=1e-15)
+    np.testing.assert_allclose(
+        tf.scipy.special.xlog1py(2.0, [1e-20, -0.5]), [2e-20, 2 * np.log(0.5)], rtol=1e-15
+    )
 
 
 def test_compiled_as_eagerly():

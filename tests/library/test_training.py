@@ -198,7 +198,7 @@ def test_a_bar_that_is_gone_in_the_end(tqdm, capsys, monkeypatch):
     model.compile("sgd", "sparse_categorical_crossentropy")
     model.fit(X, Y, batch_size=5, verbose=1)
     printed = capsys.readouterr()
-    assert len(printed.out.splitlines()) == 2 and printed.out.splitlines()[1].startswith("4/4 - ")
+    assert len(printed.out.splitlines()) == 1 and printed.out.startswith("4/4 - ")
     assert "4" in printed.err and "\n" not in printed.err and printed.err.endswith(" \r")
 
 
@@ -435,3 +435,60 @@ def test_a_metric_that_is_asked_for_with_and_without_weights_is_told_twice():
     assert model.evaluate(x, y, sample_weight=w, verbose=0) == [0.5, 2.0, 1.0]
     history = model.fit(x, y, sample_weight=w, verbose=0).history
     assert list(history) == ["loss", "mae", "weighted_mae"]
+
+
+def test_steps_of_older_programs_find_the_loss_and_the_metrics_they_were_compiled_with():
+    class Net(tf.keras.Sequential):
+        def train_step(self, data):
+            x, y = data
+            with tf.GradientTape() as tape:
+                predictions = self(x, training=True)
+                loss = self.compiled_loss(y, predictions, regularization_losses=self.losses)
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+            self.compiled_metrics.update_state(y, predictions)
+            return {m.name: m.result() for m in self.metrics}
+
+    x, y = np.float32([[1], [2], [3]]), np.float32([[3], [5], [8]])
+    histories = []
+    for kind in (Net, tf.keras.Sequential):
+        dense = tf.layers.Dense(
+            1,
+            kernel_initializer="ones",
+            input_dim=1,
+            kernel_regularizer=tf.keras.regularizers.l2(0.1),
+            activity_regularizer=tf.keras.regularizers.l1(0.5),
+        )
+        net = kind([dense])
+        assert net.output_shape == dense.output_shape == (None, 1)
+        net.compile(tf.optimizers.SGD(0.01), "mse", ["mae"])
+        net.fit(x, y, epochs=2, batch_size=2, shuffle=False, verbose=0)
+        histories.append(net.history.history)
+        assert net.metrics_names == ["loss", "mae"]
+        assert net.predict_on_batch(x).shape == (3, 1)
+    assert histories[0] == histories[1]
+    # 2 of 3 examples: (4 + 9) / 2 + 0.1 * 1 + 0.5 * (1 + 2) / 2, of Keras
+    first = tf.keras.Sequential([dense])
+    first.compile("sgd", "mse")
+    dense.kernel.assign([[1.0]]), dense.bias.assign([0.0])
+    np.testing.assert_allclose(first.evaluate(x[:2], y[:2], verbose=0), 6.5 + 0.1 + 0.75, rtol=1e-6)
+
+
+def test_batches_of_validation_may_be_counted_and_one_epoch_is_not_announced(capsys):
+    net = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones", use_bias=False)])
+    net.compile(tf.optimizers.SGD(0.0), "mse")
+    x, y = np.ones((8, 1), "float32"), np.float32([[1], [1], [2], [2], [3], [3], [4], [4]])
+    logs = net.fit(
+        x, y, validation_data=(x, y), validation_steps=2, validation_batch_size=2, verbose=2
+    ).history
+    assert logs["val_loss"] == [0.5] and net.evaluate(x, y, 2, 0, steps=1) == 0.0
+    assert capsys.readouterr().out.startswith("1/1 - ")
+
+
+def test_a_network_without_weights_and_tensorboard_only_warn():
+    net = tf.Sequential([tf.layers.Rescaling(2.0)])
+    net.compile("sgd", "mse")
+    with pytest.warns(UserWarning, match="no trainable weights"):
+        assert net.fit([[1.0]], [[2.0]], verbose=0).history == {"loss": [0.0]}
+    with pytest.warns(UserWarning, match="TensorBoard writes nothing"):
+        net.fit([[1.0]], [[2.0]], verbose=0, callbacks=[tf.keras.callbacks.TensorBoard(log_dir="logs")])

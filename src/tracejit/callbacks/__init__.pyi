@@ -12,4 +12,5 @@ from tracejit.callbacks.rates import LearningRateScheduler as LearningRateSchedu
 from tracejit.callbacks.rates import ReduceLROnPlateau as ReduceLROnPlateau
 from tracejit.callbacks.reporting import CSVLogger as CSVLogger
 from tracejit.callbacks.reporting import ProgbarLogger as ProgbarLogger
+from tracejit.callbacks.reporting import TensorBoard as TensorBoard
 from tracejit.callbacks.reporting import TerminateOnNaN as TerminateOnNaN

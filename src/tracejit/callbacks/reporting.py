@@ -7,8 +7,11 @@ import math
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
+from .. import errors
+from ..inspect.progress import counted, level_of
 from .callback import Callback
 
 
@@ -92,7 +95,7 @@ class CSVLogger(Callback):
 
 
 class ProgbarLogger(Callback):
-    """Print a line when an epoch begins, and its numbers when it ends; `fit` does so itself unless ``verbose=0``.
+    """Print a line when one of several epochs begins, and its numbers when it ends; so does `fit` unless ``verbose=0``.
 
     Examples
     --------
@@ -109,7 +112,9 @@ class ProgbarLogger(Callback):
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Print which `epoch` begins; `logs` is not looked at."""
         self.count, self.started = 0, time.perf_counter()
-        print(f"Epoch {epoch + 1}/{(self.params or {}).get('epochs', '?')}", file=sys.stdout)
+        epochs = (self.params or {}).get("epochs", "?")
+        if epochs != 1:
+            print(f"Epoch {epoch + 1}/{epochs}", file=sys.stdout)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Count `batch`; `logs` is not looked at."""
@@ -118,6 +123,54 @@ class ProgbarLogger(Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Print the numbers of `epoch`, `logs`."""
         print(line_of(self.count, time.perf_counter() - self.started, logs or {}), file=sys.stdout)
+
+
+class TensorBoard(Callback):
+    """Writes nothing into `log_dir`, and warns that it does not: logs for TensorBoard are out of scope.
+
+    Other arguments are accepted too. :class:`CSVLogger` and :class:`History` keep numbers.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.callbacks.TensorBoard("logs", histogram_freq=1).log_dir
+    'logs'
+    """
+
+    def __init__(self, log_dir: Any = "logs", *args: Any, **kwargs: Any):
+        super().__init__()
+        self.log_dir = log_dir
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Warn; `logs` is not looked at."""
+        errors.warn(
+            "callbacks.TensorBoard writes nothing: keep numbers by callbacks.CSVLogger, or in History",
+            UserWarning,
+        )
+
+
+class Report:
+    """What is shown of a pass over batches: a bar while it runs, a line when it is over."""
+
+    def __init__(self, verbose: Any, steps: int | None, title: str = ""):
+        self.level = level_of(verbose)
+        self.steps = steps
+        self.title = title
+        self.count = 0
+        self.started = time.perf_counter()
+        if self.level and title:
+            print(title, file=sys.stdout)
+
+    def shown(self, data: Iterable[Any]) -> Iterator[Any]:
+        """The batches, counted."""
+        for batch in counted(data, self.steps) if self.level == 1 else data:
+            self.count += 1
+            yield batch
+
+    def finish(self, logs: dict[str, float]) -> None:
+        """Print the line."""
+        if self.level:
+            print(line_of(self.count, time.perf_counter() - self.started, logs), file=sys.stdout)
 
 
 def line_of(count: int, seconds: float, logs: dict[str, float]) -> str:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         MaxPooling1D,
         MaxPooling2D,
     )
-    from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, SimpleRNN, SimpleRNNCell, StackedRNNCells
+    from .recurrent.cells import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
+    from .recurrent.rnn import GRU, LSTM, RNN, SimpleRNN
     from .resizing import *
     from .sequences import Bidirectional, Masking, TimeDistributed
     from .sequential import Sequential

@@ -147,7 +147,7 @@ class ReLU(Layer):
 
 
 class LeakyReLU(Layer):
-    """``x`` where positive, `negative_slope` times it elsewhere.
+    """``x`` where positive, `negative_slope` times it elsewhere; `alpha` is its name in older programs.
 
     Examples
     --------
@@ -156,9 +156,10 @@ class LeakyReLU(Layer):
     tf.Tensor([[-0.3  2. ]], shape=(1, 2), dtype=float32)
     """
 
-    def __init__(self, negative_slope: float = 0.3, **options: Any):
+    def __init__(self, negative_slope: float = 0.3, alpha: float | None = None, **options: Any):
         super().__init__(**options)
-        self.negative_slope, self.supports_masking = negative_slope, True
+        self.negative_slope: float = negative_slope if alpha is None else alpha
+        self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
@@ -308,6 +309,8 @@ class Embedding(Layer):
     embeddings_initializer : str or callable
     mask_zero : bool
         Steps with the number 0 do not count, see :class:`Masking`.
+    input_length : int, optional
+        Accepted for programs written for other libraries, and ignored: a call says it.
 
     Examples
     --------
@@ -322,6 +325,7 @@ class Embedding(Layer):
         output_dim: int,
         embeddings_initializer: Any = "random_uniform",
         mask_zero: bool = False,
+        input_length: int | None = None,
         **options: Any,
     ):
         super().__init__(**options)

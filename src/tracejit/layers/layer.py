@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -22,7 +20,8 @@ from .. import initializers, regularizers
 from ..errors import at_user_line
 from ..losses.steps import give_mask, mask_of, masks_of
 from ..models.configuration import Configurable, check_size
-from ..models.functional import Node, OfTheOnlyCall, among, ends_of, record
+from ..models.functional import Node, OfTheOnlyCall, ShapeOfResult, among, ends_of, record
+from ..models.naming import name_of, numbered
 from ..models.policies import DTypePolicy, Weight, in_dtype, policy_of
 from ..nn import activations
 
@@ -39,7 +38,6 @@ class _Call:
 
 #: The call of the layer around this one.
 _outer: ContextVar[_Call | None] = ContextVar("tracejit_call_of_a_layer", default=None)
-_count: Counter[str] = Counter()
 
 
 class Layer(Configurable, tf.Module):
@@ -56,7 +54,10 @@ class Layer(Configurable, tf.Module):
         :func:`tracejit.keras.mixed_precision.set_global_policy`, which gives the default. Inputs of floats are cast
         where they or the layer's are of two bytes; else wider ones make wider results.
     input_shape : tuple, optional
-        The shape of one example, to make the weights at once.
+        The shape of one example, to make the weights at once; `input_dim` and `batch_input_shape` are other ways to
+        say it, for vectors, and with the number of examples first, which is ignored.
+    activity_regularizer : str or callable, optional
+        What results cost, for each example of a batch, found in :attr:`losses`.
 
     Examples
     --------
@@ -87,6 +88,7 @@ class Layer(Configurable, tf.Module):
     #: Are the arguments of calls cast to the dtype that it computes in?
     _casts_inputs = True
     _holder: Any
+    activity_regularizer: Any = None
     #: Does it compute in the dtype of its weights, whatever its results are?
     _in_that_of_weights = False
 
@@ -96,9 +98,18 @@ class Layer(Configurable, tf.Module):
         name: str | None = None,
         dtype: Any = None,
         input_shape: Sequence[int | None] | None = None,
+        input_dim: int | None = None,
+        batch_input_shape: Sequence[int | None] | None = None,
+        activity_regularizer: Any = None,
     ):
-        super().__init__(name or _numbered(_name_of(type(self))))
+        super().__init__()
+        self._name = name or numbered(name_of(type(self)))
         self.trainable = trainable
+        if input_shape is None:  # as older programs say it
+            before = None if input_dim is None else (input_dim,)
+            input_shape = before if batch_input_shape is None else tuple(batch_input_shape)[1:]
+        if activity_regularizer is not None:
+            self.activity_regularizer = regularizers.get(activity_regularizer)
         self.dtype_policy: DTypePolicy = policy_of(dtype)
         self.dtype: tf.DType = self.dtype_policy.variables
         self.built: bool = False
@@ -248,11 +259,15 @@ class Layer(Configurable, tf.Module):
     def _called(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
         try:
-            return call(inputs, *args, **kwargs)
+            result = call(inputs, *args, **kwargs)
         except tf.ShapeError as error:
             if not hasattr(error, "__notes__"):  # of the layers around it the innermost tells
                 error.add_note(self._what_it_was_given(inputs))
             raise
+        if self.activity_regularizer is not None:
+            for x in tf.nest.flatten(result, none_is_leaf=False):
+                self.add_loss(tf.divide(self.activity_regularizer(x), _count_of(x)))
+        return result
 
     def _what_it_was_given(self, inputs: Any) -> str:
         (given,), _ = specs_of((inputs,), {})
@@ -288,6 +303,8 @@ class Layer(Configurable, tf.Module):
 
     #: What it was called with, and what it gave, where that was an ``Input`` or what layers make of it.
     input, output = OfTheOnlyCall(), OfTheOnlyCall()
+    #: The shape of its result for a batch, ``(None, 10)``.
+    output_shape = ShapeOfResult()
 
     def note_symbols(self, node: Node) -> None:
         """Remember a call with symbols, `node`."""
@@ -395,28 +412,6 @@ class Layer(Configurable, tf.Module):
         return f"<{type(self).__name__} {self.__dict__.get('_name', '?')!r}>"
 
 
-def _name_of(kind: type) -> str:
-    """How the name of a class becomes that of its layers: digits and capitals at the end are no words of their own.
-
-    Examples
-    --------
-    >>> [_name_of(type(name, (), {})) for name in ("Conv2D", "Conv2DTranspose", "SimpleRNN", "Dense")]
-    ['conv2d', 'conv2d_transpose', 'simple_rnn', 'dense']
-    """
-    words = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", kind.__name__)
-    return re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
-
-
-def count_names_anew() -> None:
-    """Let the next layer of each kind be the first."""
-    _count.clear()
-
-
-def _numbered(name: str) -> str:
-    _count[name] += 1
-    return name if _count[name] == 1 else f"{name}_{_count[name] - 1}"
-
-
 def _plain_name(value: Any) -> Any:
     """The name alone of an activation that has one."""
     if not isinstance(value, dict) or value.get("class_name") != "function" or value["module"] is None:
@@ -441,6 +436,11 @@ def _as_inputs(inputs: Any) -> Any:
     if not isinstance(inputs, dict) and all(isinstance(x, (bool, int, float, complex)) for x in leaves):
         return tf.convert_to_tensor(inputs)
     return tf.nest.map_structure(tf.convert_to_tensor, inputs, none_is_leaf=False)
+
+
+def _count_of(x: Any) -> Any:
+    """How many examples a result is of."""
+    return tf.cast(tf.shape(x)[0], dtype=x.dtype) if len(x.shape) else 1.0
 
 
 @functools.cache

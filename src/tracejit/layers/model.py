@@ -20,6 +20,7 @@ from ..models.registration import custom_object_scope
 from ..train.checkpoint import store
 from ..train.checkpoint.checkpoint import paths_of
 from .layer import Layer
+from .recurrent.rnn import RNN
 from .training import Trainer
 
 
@@ -137,6 +138,12 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
             return tf.TensorSpec([None, *spec.shape[1:]], spec.dtype) if spec.shape else spec
 
         return None if first is None else [tf.nest.map_structure(opened, argument) for argument in first[0]]
+
+    def reset_states(self) -> None:
+        """Let layers that are ``stateful`` begin with states of 0."""
+        for part in self.submodules:
+            if isinstance(part, RNN):
+                part.reset_states()
 
     @property
     def layers(self) -> Any:

@@ -99,7 +99,8 @@ class Sequential(Model):
         count, *shape = input_shape
         x = tf.zeros((count or 1, *(OPEN_SIZE if s is None else s for s in shape)), self._input_dtype)
         self._first_call = specs_of((x,), {})
-        self(x, training=False)
+        self._result_shape = self(x, training=False).shape
+        self.reset_states()  # it was no call of the program's
         if None in shape and self._known_shape() == tuple(shape):
             self.ends()  # which finds the sizes of results that are not known either
 

@@ -5,9 +5,7 @@ One step is a method that users may replace; it is compiled unless they say othe
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +13,9 @@ import numpy as np
 import tracejit as tf
 
 from ..callbacks.callback import CallbackList, History
-from ..callbacks.reporting import ProgbarLogger, line_of
+from ..callbacks.reporting import ProgbarLogger, Report
 from ..data.dataset import Dataset
 from ..errors import at_user_line
-from ..inspect.progress import counted, level_of
 from ..losses import classes as losses
 from ..losses.loss import as_loss
 from ..losses.steps import OfSteps
@@ -27,7 +24,8 @@ from ..metrics.means import Mean
 from ..metrics.metric import Metric
 from ..models import feeding
 from ..models.feeding import unpack
-from ..models.several_outputs import OutputLosses, Outputs, is_nest, metrics_of, names_in
+from ..models.metrics_as_one import Metrics
+from ..models.several_outputs import OutputLosses, Outputs, is_nest, metrics_of, names_in, several
 from ..optimizers.find_optimizer import get as optimizer_of
 from ..optimizers.loss_scale import LossScaleOptimizer
 
@@ -87,7 +85,7 @@ class Trainer:
         self.optimizer, self.loss = optimizer_of(optimizer), self._loss_of(loss, loss_weights)
         if auto_scale_loss and self.dtype_policy.name == "mixed_float16":
             self.optimizer = LossScaleOptimizer.around(self.optimizer)
-        self._named_metrics, self._compiled_metrics = (_several(metrics), _several(weighted_metrics)), None
+        self._named_metrics, self._compiled_metrics = (several(metrics), several(weighted_metrics)), None
         self._loss_tracker, self._run_eagerly = Mean(name="loss"), bool(run_eagerly)
         self._steps: dict[Any, Callable[[Any], Any]] = {}
 
@@ -125,6 +123,11 @@ class Trainer:
         plain, weighted = self._compiled_metrics or ((), ())
         return [*tracked, *plain, *weighted]
 
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of :attr:`metrics`."""
+        return [metric.name for metric in self.metrics]
+
     # ---- one batch --------------------------------------------------------------------------------------
 
     def compute_loss(
@@ -138,17 +141,20 @@ class Trainer:
         """The loss of one batch, with what the layers add to it."""
         parts = list(self.losses)
         if self.loss is not None:
-            if y is None:
-                raise ValueError(
-                    f"the loss is of labels and predictions, and there are no labels{at_user_line()}"
-                )
-            loss = self.loss if isinstance(self.loss, OutputLosses) else OfSteps(as_loss(self.loss))
-            parts.insert(0, loss(y, y_pred, sample_weight))
+            parts.insert(0, self._asked_loss(y, y_pred, sample_weight))
         if not parts:
             raise ValueError(
                 f"there is no loss: say which to compile(), or add_loss in a layer{at_user_line()}"
             )
         return sum(parts[1:], parts[0])
+
+    def _asked_loss(self, y: Any, y_pred: Any, sample_weight: Any) -> Any:
+        if y is None:
+            raise ValueError(
+                f"the loss is of labels and predictions, and there are no labels{at_user_line()}"
+            )
+        loss = self.loss if isinstance(self.loss, OutputLosses) else OfSteps(as_loss(self.loss))
+        return loss(y, y_pred, sample_weight)
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """One step on one batch; returns the metrics so far. Replace it to train in another way."""
@@ -159,7 +165,10 @@ class Trainer:
             loss = self.compute_loss(x, y, y_pred, weight)
             scaled = self.optimizer.scale_loss(loss)
         variables = self.trainable_variables
-        self.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables, strict=True))
+        if variables:
+            self.optimizer.apply_gradients(zip(tape.gradient(scaled, variables), variables, strict=True))
+        else:
+            tf.errors.warn("there are no trainable weights, so nothing is learnt", UserWarning)
         return self._noted(x, y, y_pred, weight, loss)
 
     def test_step(self, data: Any) -> dict[str, Any]:
@@ -171,6 +180,26 @@ class Trainer:
     def predict_step(self, data: Any) -> Any:
         """The predictions for one batch."""
         return self(unpack(data)[0], training=False)
+
+    def predict_on_batch(self, x: Any) -> Any:
+        """The predictions for one batch of all these examples, as arrays."""
+        data = feeding.one_batch(x, None, None)
+        result = self._prepared("predict_step", data)(data)
+        return tf.nest.map_structure(lambda t: t.numpy(), result, none_is_leaf=False)
+
+    def compiled_loss(
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
+    ) -> Any:
+        """The loss that was asked for, and the numbers `regularization_losses`; their mean is the metric ``loss``."""
+        assert self._loss_tracker is not None
+        loss = sum(regularization_losses or (), self._asked_loss(y_true, y_pred, sample_weight))
+        self._loss_tracker.update_state(loss, sample_weight=feeding.rows_of(y_true))
+        return loss
+
+    @property
+    def compiled_metrics(self) -> Metrics:
+        """The metrics that were asked for, as one."""
+        return Metrics(self)
 
     def _noted(self, x: Any, y: Any, y_pred: Any, weight: Any, loss: Any) -> dict[str, Any]:
         assert self._loss_tracker is not None
@@ -228,6 +257,7 @@ class Trainer:
         sample_weight: Any = None,
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
         class_weight: dict[int, float] | None = None,
         validation_batch_size: int | None = None,
         validation_freq: int = 1,
@@ -260,6 +290,8 @@ class Trainer:
             The number of the first epoch, where training goes on.
         steps_per_epoch : int, optional
             How many batches an epoch has, where a Dataset has no end; one that ends is read again.
+        validation_steps : int, optional
+            How many batches of `validation_data` are evaluated, by default all.
         class_weight : dict, optional
             How much examples of each class count in the loss; labels are class numbers, or one-hot vectors.
         validation_batch_size : int, optional
@@ -304,11 +336,12 @@ class Trainer:
         listeners.tell("on_train_begin", {})
         for epoch in range(initial_epoch, epochs):
             listeners.tell("on_epoch_begin", epoch, {})
-            now = data if steps_per_epoch is None else _taken(endless, steps_per_epoch)
-            report = _Report(verbose, steps, f"Epoch {epoch + 1}/{epochs}")
+            now = data if steps_per_epoch is None else feeding.taken(endless, steps_per_epoch)
+            report = Report(verbose, steps, f"Epoch {epoch + 1}/{epochs}" if epochs > 1 else "")
             logs = self._all("train", report.shown(now), listeners)
             if (epoch + 1) % validation_freq == 0:
-                logs |= self._validation(validation_data, validation_batch_size or batch_size, listeners)
+                size = validation_batch_size or batch_size
+                logs |= self._validation(validation_data, size, listeners, validation_steps)
             report.finish(logs)
             listeners.tell("on_epoch_end", epoch, logs)
             if self.stop_training:
@@ -318,11 +351,14 @@ class Trainer:
         listeners.tell("on_train_end", logs)
         return self.history
 
-    def _validation(self, data: Any, batch_size: int | None, listeners: CallbackList) -> dict[str, float]:
+    def _validation(
+        self, data: Any, batch_size: int | None, listeners: CallbackList, steps: int | None
+    ) -> dict[str, float]:
         if data is None:
             return {}
         x, y, weight = (data, None, None) if isinstance(data, Dataset) else unpack(tuple(data))
-        logs = self._evaluated(feeding.batches(x, y, weight, batch_size, False), listeners)
+        batches = feeding.batches(x, y, weight, batch_size, False)
+        logs = self._evaluated(batches if steps is None else feeding.taken(iter(batches), steps), listeners)
         return {f"val_{name}": number for name, number in logs.items()}
 
     def _evaluated(self, data: Iterable[Any], listeners: CallbackList) -> dict[str, float]:
@@ -340,8 +376,9 @@ class Trainer:
         sample_weight: Any = None,
         return_dict: bool = False,
         callbacks: Sequence[Any] | None = None,
+        steps: int | None = None,
     ) -> Any:
-        """Loss and metrics over all examples, which are given as to :meth:`fit`.
+        """Loss and metrics over all examples, given as to :meth:`fit`, or over the first `steps` batches.
 
         Returns
         -------
@@ -357,7 +394,8 @@ class Trainer:
         [5.0, 2.0]
         """
         data = feeding.batches(x, y, sample_weight, batch_size, False)
-        report = _Report(verbose, feeding.count_of(data))
+        data = data if steps is None else feeding.taken(iter(data), steps)
+        report = Report(verbose, feeding.count_of(data) if steps is None else steps)
         logs = self._evaluated(
             report.shown(data), CallbackList(callbacks, self, steps=report.steps, verbose=verbose)
         )
@@ -383,11 +421,11 @@ class Trainer:
         """
         data = feeding.batches(x, None, None, batch_size, False)
         if steps is not None:
-            data = _taken(iter(data), steps)
+            data = feeding.taken(iter(data), steps)
         listeners = CallbackList(callbacks, self, steps=steps, verbose=verbose)
         listeners.tell("on_predict_begin", {})
         parts = []
-        for number, batch in enumerate(_Report(verbose, feeding.count_of(data)).shown(data)):
+        for number, batch in enumerate(Report(verbose, feeding.count_of(data)).shown(data)):
             listeners.tell("on_predict_batch_begin", number, {})
             result = self._prepared("predict_step", batch)(batch)
             parts.append(tf.nest.map_structure(lambda t: t.numpy(), result, none_is_leaf=False))
@@ -456,44 +494,6 @@ class Trainer:
             self._compiled_metrics = both[0], both[1]
         else:
             self._compiled_metrics = [made(m) for m in plain], [made(m) for m in weighted]
-
-
-class _Report:
-    """What is shown of a pass over batches: a bar while it runs, a line when it is over."""
-
-    def __init__(self, verbose: Any, steps: int | None, title: str = ""):
-        self.level = level_of(verbose)
-        self.steps = steps
-        self.title = title
-        self.count = 0
-        self.started = time.perf_counter()
-        if self.level and title:
-            print(title, file=sys.stdout)
-
-    def shown(self, data: Iterable[Any]) -> Iterator[Any]:
-        """The batches, counted."""
-        for batch in counted(data, self.steps) if self.level == 1 else data:
-            self.count += 1
-            yield batch
-
-    def finish(self, logs: dict[str, float]) -> None:
-        """Print the line."""
-        if self.level:
-            print(line_of(self.count, time.perf_counter() - self.started, logs), file=sys.stdout)
-
-
-def _several(given: Any) -> Any:
-    """A sequence of metrics, or a dict of those of each output; one alone is meant as one."""
-    if isinstance(given, dict):
-        return given
-    if isinstance(given, (list, tuple)):
-        return list(given)
-    return [] if given is None else [given]
-
-
-def _taken(data: Iterator[Any], count: int) -> Iterator[Any]:
-    for _, batch in zip(range(count), data, strict=False):
-        yield batch
 
 
 def _floats(logs: dict[str, Any]) -> dict[str, float]:

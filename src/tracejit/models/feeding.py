@@ -145,3 +145,9 @@ def _arrays(*parts: Any) -> tuple[Any, ...]:
 
 def _is_list_of_arrays(x: Any) -> bool:
     return isinstance(x, list) and bool(x) and all(hasattr(a, "shape") and a.shape for a in x)
+
+
+def taken(data: Iterator[Any], count: int) -> Iterator[Any]:
+    """The first `count` batches."""
+    for _, batch in zip(range(count), data, strict=False):
+        yield batch

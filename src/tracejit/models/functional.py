@@ -147,6 +147,18 @@ class OfTheOnlyCall:
         raise AttributeError(f"{layer!r} has no {self.name}: {ends['why']}{at_user_line()}", name=self.name)
 
 
+class ShapeOfResult:
+    """The shape of what a layer gave first, for any number of examples; an attribute of its own comes before."""
+
+    def __get__(self, layer: Any, owner: type) -> Any:
+        if layer is None:
+            return self
+        shape = vars(layer).get("_result_shape")
+        if not shape:
+            raise AttributeError(f"{layer!r} was not called yet: it has no output_shape{at_user_line()}")
+        return (None, *shape[1:])
+
+
 def ends_of(nodes: Sequence[Node]) -> dict[str, Any]:
     """What the only one of the calls was given and gave; or, as ``why``, that it is not the only one."""
     if len(nodes) != 1:

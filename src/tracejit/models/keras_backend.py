@@ -10,8 +10,8 @@ from typing import Any
 import tracejit as tf
 
 from ..core.lazy import Namespace
-from ..layers.layer import count_names_anew
 from ..losses.distances import EPSILON
+from .naming import count_names_anew
 
 
 def clear_session(free_memory: bool = True) -> None:

@@ -181,3 +181,12 @@ def metrics_of(
         several = [] if several is None else several if isinstance(several, (list, tuple)) else [several]
         metrics += [OutputMetric(name, made(m, labels[name], predictions[name]), outputs) for m in several]
     return sorted(metrics, key=lambda m: m.name)
+
+
+def several(given: Any) -> Any:
+    """A sequence of metrics, or a dict of those of each output; one alone is meant as one."""
+    if isinstance(given, dict):
+        return given
+    if isinstance(given, (list, tuple)):
+        return list(given)
+    return [] if given is None else [given]

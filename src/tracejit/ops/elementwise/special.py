@@ -273,9 +273,7 @@ def bessel_i0e(x: TensorSpec) -> TensorSpec:
 
 
 @defop(
-    partial=(
-        lambda y, x: 0.5 * (ops.bessel_i0e(x) + ops.bessel_ive(x, order=2.0)) - ops.sign(x) * y,
-    ),
+    partial=(lambda y, x: 0.5 * (ops.bessel_i0e(x) + ops.bessel_ive(x, order=2.0)) - ops.sign(x) * y,),
     kernel=double(lambda x: _bessel(x, 1)),
     lower=Callback(),
     traits=ELEMENTARY,

@@ -120,7 +120,9 @@ def _betaln(a: Any, b: Any) -> Tensor:
 
 def _beta(a: Any, b: Any) -> Tensor:
     sign = _gammasgn(a) * _gammasgn(b) * _gammasgn(a + b)
-    sign = ops.stop_gradient(ops.where(ops.is_nan(sign), 1.0, sign))  # at poles, where the size is infinite or 0
+    sign = ops.stop_gradient(
+        ops.where(ops.is_nan(sign), 1.0, sign)
+    )  # at poles, where the size is infinite or 0
     return ops.multiply(ops.exp(_betaln(a, b)), sign)
 
 
@@ -248,9 +250,7 @@ expit = _of_one("expit", ops.sigmoid, "``1 / (1 + exp(-x))``")
 logit = _of_one("logit", lambda x: ops.log(x) - ops.log1p(-x), "``log(x / (1 - x))``")
 entr = _of_one("entr", _entr, "``-x log(x)``, 0 of 0 and -inf below")
 xlogy = _of_two("xlogy", ops.xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
-xlog1py = _of_two(
-    "xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN"
-)
+xlog1py = _of_two("xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN")
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor:
