@@ -245,10 +245,13 @@ def test_positive_terms_keep_within_the_error_bound() -> None:
 def test_text_is_deterministic_cached_and_self_contained(dtype: str, register_bytes: int, fma: bool) -> None:
     text = kernel_text(dtype, register_bytes=register_bytes, fma=fma)
     assert kernel_text(dtype, register_bytes=register_bytes, fma=fma) is text
-    kernel_text.cache_clear()
-    start = time.process_time()
-    assert kernel_text(dtype, register_bytes=register_bytes, fma=fma) == text
-    assert time.process_time() - start < 0.1
+    times = []
+    for _ in range(3):  # Python's collector may come once
+        kernel_text.cache_clear()
+        start = time.process_time()
+        assert kernel_text(dtype, register_bytes=register_bytes, fma=fma) == text
+        times.append(time.process_time() - start)
+    assert min(times) < 0.1
     assert ("llvm.fma" in "".join(line for line in text.splitlines() if "declare" not in line)) == fma
     level = cpu.CpuTarget("x86_64", "x86-64", ",".join(f"+{f}" for f in sorted(cpu.LEVELS["x86-64"][1])))
     if not fma and cpu.host().arch == "x86_64":

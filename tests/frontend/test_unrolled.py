@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 import warnings
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import tracejit as tf
 from tracejit.frontend.autograph.flow import unrolling
 from tracejit.frontend.function import compile_warnings as unrolled
+from tracejit.frontend.function import specialization
 
 
 def long_loop(x):
@@ -53,6 +55,16 @@ def test_what_compiles_quickly_says_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         tf.function(lambda x: x + 1.5)(tf.constant(1.0))
+
+
+def test_time_that_other_programs_took_is_not_counted(monkeypatch):
+    made = specialization.executable
+    monkeypatch.setattr(specialization, "executable", lambda graph: (made(graph), time.sleep(0.4))[0])
+    monkeypatch.setattr(unrolled, "PATIENCE", 0.4)
+    f = tf.function(lambda x: x + 2.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f(tf.constant(1.0))
 
 
 def test_a_few_operations_that_took_long_are_no_loop(monkeypatch):
