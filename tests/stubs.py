@@ -24,7 +24,7 @@ def stubs() -> dict[Path, str]:
     """The text of each stub."""
     found = {PACKAGE / "_names" / "later.pyi": _later(), PACKAGE / "_names" / "__init__.pyi": _at_once()}
     for face in sorted(PACKAGE.rglob("__init__.py")):
-        if "lazily(__name__)" in face.read_text(encoding="utf-8"):
+        if "lazily(__name__" in face.read_text(encoding="utf-8"):
             found[face.with_suffix(".pyi")] = _face(face)
     found[PACKAGE / "raw_ops.pyi"] = _registry(PACKAGE / "raw_ops.py")
     classic = PACKAGE / "compat" / "v1" / "__init__.py"

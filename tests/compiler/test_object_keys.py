@@ -159,7 +159,7 @@ json.dump(found, sys.stdout)
 
 
 def failures_of(file: Path, text: str, cache: Path) -> dict[str, str]:
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     env = {**os.environ, "PYTHONPATH": str(SOURCE), "TRACEJIT_CACHE_DIR": str(cache)}
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
@@ -191,3 +191,14 @@ def test_code_of_other_settings_is_never_found():
         with settings(fastmath=fast):
             for g in (once, tj.function(f)):
                 assert (g(nan).numpy() == 0.0).all() == fast
+
+
+def test_code_of_an_archive_is_told_by_the_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = tmp_path / "packed.zip"
+    monkeypatch.setattr(identity, "__file__", str(archive / "tracejit" / "compiler" / "identity.py"))
+    digests = []
+    for text in ("first", "first", "second one"):
+        archive.write_text(text, encoding="utf-8")
+        os.utime(archive, (1000, 1000))
+        digests.append(identity.code_digest.__wrapped__())
+    assert digests[0] == digests[1] != digests[2]

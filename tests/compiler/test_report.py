@@ -74,7 +74,7 @@ def test_a_rule_is_shown_where_it_is_declared(texts: list[str]):
     from tracejit.compiler.graph import rules
 
     (number,) = re.findall(r"neg_neg \(tracejit/compiler/graph/rules\.py:(\d+)\)", texts[3])
-    assert '"neg_neg"' in Path(rules.__file__).read_text().splitlines()[int(number) - 1]
+    assert '"neg_neg"' in Path(rules.__file__).read_text(encoding="utf-8").splitlines()[int(number) - 1]
 
 
 def test_what_is_cached_is_compiled_again_to_be_shown(tmp_path: Path):

@@ -14,7 +14,9 @@ import pytest
 import tracejit
 
 FACES = [
-    f.parent.name for f in Path(tracejit.__file__).parent.glob("*/__init__.py") if "lazily(" in f.read_text()
+    f.parent.name
+    for f in Path(tracejit.__file__).parent.glob("*/__init__.py")
+    if "lazily(" in f.read_text("utf-8")
 ]
 
 
@@ -46,6 +48,17 @@ def test_there_are_stars():
 def test_names_that_are_not_there_are_refused():
     with pytest.raises(AttributeError, match=r"module 'tracejit\.numpy' has no attribute 'matched'"):
         tracejit.numpy.matched  # noqa: B018
+
+
+def test_what_is_not_installed_is_said_with_the_extra_it_comes_with():
+    code = (
+        "import sys; sys.modules['dask'] = None\n"
+        "import tracejit.dask\n"
+        "try: tracejit.dask.fit\n"
+        "except ModuleNotFoundError as error: print(error.name, '|', error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "dask | tracejit.dask needs the package dask: pip install 'tracejit[dask]'\n"
 
 
 @pytest.mark.parametrize(

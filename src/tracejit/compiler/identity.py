@@ -29,8 +29,11 @@ def code_digest() -> str:
     """
     root, now = os.path.dirname(os.path.dirname(os.path.realpath(__file__))), time.time_ns()
     files: list[tuple[str, int]] = []
-    for folder in ("core", "ops", "compiler", "runtime"):
-        files += _files(os.path.join(root, folder))
+    if os.path.isdir(root):
+        for folder in ("core", "ops", "compiler", "runtime"):
+            files += _files(os.path.join(root, folder))
+    else:
+        files.append(_archive(root))
     parts = [f"{name}:{written}" for name, written in files]
     if any(LOADED_AT < written <= now for _, written in files):
         parts.append(f"{os.getpid()}:{now}")
@@ -50,6 +53,14 @@ def _files(folder: str) -> list[tuple[str, int]]:
         if entry.name != "__pycache__" and entry.is_dir():
             files += _files(entry.path)
     return files
+
+
+def _archive(path: str) -> tuple[str, int]:
+    """The same of the archive that the package was imported from."""
+    while not os.path.exists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    stat = os.stat(path)
+    return f"{os.path.basename(path)}:{stat.st_size}", stat.st_mtime_ns
 
 
 @lru_cache(maxsize=1)

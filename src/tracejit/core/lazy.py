@@ -69,13 +69,17 @@ def loaded(name: str) -> ModuleType:
         unforked.remove(thread)
 
 
-def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazily(
+    module: str, extra: str | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a module: what its block for type checkers imports and names.
 
     Parameters
     ----------
     module : str
         The module's ``__name__``.
+    extra : str, optional
+        The extra of the package with which comes what the names need: told where that is not installed.
     """
     face = sys.modules[module]
     block = next(s for s in ast.parse(inspect.getsource(face)).body if isinstance(s, ast.If))
@@ -87,7 +91,15 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], 
         if target not in places:
             raise seams.unknown_name(module, name, names)
         home, attribute = places[target]
-        value = loaded(home)
+        try:
+            value = loaded(home)
+        except ModuleNotFoundError as error:
+            package = module.partition(".")[0]
+            missing = (error.name or package).partition(".")[0]
+            if extra is None or missing == package:
+                raise
+            text = f"{module} needs the package {missing}: pip install '{package}[{extra}]'"
+            raise ModuleNotFoundError(text, name=missing) from None
         value = as_face(value) if attribute is None else getattr(value, attribute)
         vars(face)[name] = value
         return value

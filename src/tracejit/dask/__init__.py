@@ -14,4 +14,4 @@ if TYPE_CHECKING:
     from .sums import value_and_grad
     from .trainer import Trainer
 else:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+    __getattr__, __dir__, __all__ = lazily(__name__, extra="dask")

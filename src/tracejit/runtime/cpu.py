@@ -143,7 +143,7 @@ def _feature_text(arch: str, enabled: set[str] | frozenset[str]) -> str:
 def _cpuinfo() -> dict[str, str]:
     """The first processor's fields; the kernel builds this file as it is read, so only its start is."""
     try:
-        with open("/proc/cpuinfo") as file:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
             block = file.read(8192).split("\n\n")[0]
     except OSError:
         return {}

@@ -389,7 +389,7 @@ def refused():
 
     def opens_a_file(x):
         if x > 0.0:
-            with open("never", "w") as file:
+            with open("never", "w", encoding="utf-8") as file:
                 file.write("x")
         return x
 

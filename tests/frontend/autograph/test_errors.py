@@ -443,7 +443,7 @@ def _name(x):
 
 
 def _line_of(mark):
-    with open(__file__) as file:
+    with open(__file__, encoding="utf-8") as file:
         return next(
             k for k, text in enumerate(file, 1) if text.rstrip().endswith(mark) or f"{mark}  #" in text
         )

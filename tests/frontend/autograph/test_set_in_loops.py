@@ -141,7 +141,7 @@ def test_the_failure_names_the_read():
 
     with pytest.raises(UnboundLocalError, match="'y' is set only inside of the `for`") as found:
         f(X, tf.constant(0))
-    with open(__file__) as source:
+    with open(__file__, encoding="utf-8") as source:
         line = next(k for k, text in enumerate(source, 1) if text.rstrip().endswith("# HERE"))
     assert f"{__file__}:{line}" in str(found.value)
 
