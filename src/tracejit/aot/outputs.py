@@ -234,7 +234,7 @@ def check(kinds: Sequence[Kind], roles: Roles, function: str, known: Set[str]) -
         if kind.scalar and not (len(roles.values) == len(roles.ys) == 1 and roles.ys[0].spec.shape == ()):
             raise ShapeError(
                 f"{kind.name!r} is of a function that returns one float, and {function} returns ({returned}): return a "
-                f"scalar, or export 'jvp', 'vjp' or 'jacobian'{at(user_location())}"
+                f"scalar, export 'jvp', 'vjp' or 'jacobian', or the value alone by outputs='value'{at(user_location())}"
             )
         if not roles.ys:
             raise DtypeError(
