@@ -17,16 +17,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...core.dim import Dim
 from ...core.errors import is_internal
 from ...core.op import ops
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor
-from ...core.tracing.dispatch import state
+from ...core.tracing.dispatch import as_tensor, state
 from ...ops.tensor.made import Site, is_made, traced_with_tensors
 from ...ops.tensor.numpy_protocol import needing
 from ...ops.tensor.storage import in_place
 from .places.reachable import attempt_with
 from .source.origins import LIBRARIES
+from .values.kinds import traced
 
 T = TypeVar("T")
 
@@ -87,9 +89,22 @@ def _noting(make: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(make)
     def noting(*args: Any, **kwargs: Any) -> Any:
+        if state.interpreter is not None and any(map(_is_open, (*args, *kwargs.values()))):
+            kwargs.pop("order", None)  # tensors have one order
+            return numpy_function(make.__name__)(*args, **kwargs)
         return is_made(make(*args, **kwargs), _tensor_of)
 
     return noting
+
+
+def _is_open(x: Any) -> bool:
+    """Is `x` a size, or a shape with one, that is not known while tracing, or not the same in every call?"""
+    if x.__class__ in (tuple, list):
+        return any(map(_is_open, x))
+    if isinstance(x, Dim) or not traced(x):
+        return isinstance(x, Dim)
+    tensor = as_tensor(x)
+    return tensor.shape == () and tensor.np_dtype.kind in "iu"
 
 
 #: What makes arrays, perhaps of tensors, and what converted functions call in its place.

@@ -57,6 +57,19 @@ def _number(kind: type) -> Callable[..., Any]:
     return converted
 
 
+def _complex(*args: Any) -> Any:
+    """``complex(real, imag)``, also of traced numbers."""
+    if not any(traced(x) for x in args):
+        return complex(*args)
+    if len(args) == 1:
+        return _number(complex)(*args)
+    real, imag = args
+    if any(as_tensor(x).np_dtype.kind == "c" for x in args):
+        return _number(complex)(real) + _number(complex)(imag) * 1j
+    parts = [as_tensor(_number(float)(x), WIDE[float]) for x in (real, imag)]
+    return Weak(ops.complex(*parts))
+
+
 def _extreme(
     python: Callable[..., Any], beats: Callable[..., Any], reduce: Callable[..., Any]
 ) -> Callable[..., Any]:
@@ -199,6 +212,7 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.int: _number(int),
     builtins.float: _number(float),
     builtins.bool: _number(bool),
+    builtins.complex: _complex,
     builtins.max: _extreme(max, greater, reduce_max),
     builtins.min: _extreme(min, less, reduce_min),
     builtins.sum: _sum,

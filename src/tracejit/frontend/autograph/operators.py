@@ -23,6 +23,7 @@ from ...core.op import ops
 from ...core.seams import converted_calls
 from ...core.tracing.dispatch import is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
+from ..structure import flatten_values
 from .builtins import subject_of
 from .calls import callee, eager_callee
 from .flow.surroundings import Surroundings
@@ -44,8 +45,9 @@ from .parts import (
 from .places.mutations import changing
 from .places.place import AttributePlace, Carried, Places
 from .properties import attribute_of, set_attribute, update_attribute
-from .values.iteration import as_range, is_size, looped
+from .values.iteration import OpenRange, as_range, is_size, looped
 from .values.kinds import SetInLoop, TraceError, is_undefined, traced
+from .values.stacked import Stacked
 
 if TYPE_CHECKING:
     from .flow import branches, loops, peeling
@@ -220,12 +222,29 @@ def for_stmt(
 ) -> None:
     """``for item in iterable: body(item)`` while ``going()`` holds; nobody reads those named `inner` after it."""
     carried = Carried(Places((body, going), names, attributes), lists, inner)
+    if iterable.__class__ is OpenRange:
+        if _is_compiled(peeling.ForLoop(iterable.counted(), body, going), carried):
+            return
+        iterable = iterable.plain()
     over = looped(iterable)
     if over is None:
         _python_for(iterable, body, going, carried)
     elif not is_size(over.length) or over.length > 0:
         with _refusing():
             peeling.compile_loop(peeling.ForLoop(over, body, going), carried)
+
+
+def _is_compiled(loop: Loop, carried: Carried) -> bool:
+    """Compile the loop; False, and nothing has happened, where it cannot be."""
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
+        try:
+            peeling.compile_loop(loop, carried)
+            if not any(x.__class__ is Stacked for x in flatten_values(carried.places.get())[0]):
+                return True  # a list that a compiled loop has built can do less than one of known length
+            attempt.rollback()
+        except (Exception, Unwinding):
+            attempt.rollback()
+    return False
 
 
 def _python_for(iterable: Iterable[Any], body: Body, going: Body | None, carried: Carried) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.dim import unknown
+from ....core.dim import Dim, Size, unknown
 from ....core.errors import Untraceable, at, user_location
 from ....core.op import ops
 from ....core.spec import as_dtype
@@ -268,10 +268,45 @@ def row_at(rows: Sequence[Tensor], i: Tensor) -> list[Tensor]:
     return [get(r, i) for r in rows]
 
 
+class OpenRange(Sequence[int]):
+    """``range(start, stop, step)`` of open sizes, as of ``x.shape[0]`` under a signature that leaves it open.
+
+    A ``for`` loop over it is compiled, for any size; where that is refused, and for whatever else Python does with a
+    range, it is one of numbers, and what is traced holds for this size alone.
+    """
+
+    def __init__(self, *bounds: Size):
+        self.bounds: tuple[Size, ...] = bounds
+
+    def counted(self) -> Range:
+        """What a compiled loop goes over."""
+        return _range(*(of_size(b) if isinstance(b, Dim) else b for b in self.bounds))
+
+    def plain(self) -> range:
+        """Python's range, for this size alone."""
+        return range(*map(int, self.bounds))
+
+    def __len__(self) -> int:
+        return len(self.plain())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.plain()[place]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.plain())
+
+    def __repr__(self) -> str:
+        return f"range({', '.join(map(str, self.bounds))})"
+
+
 def range_of(*bounds: Any) -> Any:
-    """Python's ``range``, also of traced integers."""
+    """Python's ``range``, also of traced integers and open sizes."""
     if not any(traced(b) for b in bounds):
-        return range(*bounds)
+        return OpenRange(*bounds) if any(isinstance(b, Dim) for b in bounds) else range(*bounds)
+    return _range(*bounds)
+
+
+def _range(*bounds: Any) -> Range:
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     return Range(start, stop, step)
 
@@ -311,8 +346,8 @@ def length_of(x: Any) -> Any:
         return x.length if is_size(x.length) else Weak(x.size())
     if x.__class__ is Stacked:
         return length_of(Rows(x.__tensor__()))
-    if x.__class__ is Tensor and x.shape and not isinstance(size := x.shape[0], int) and unknown(size):
-        return of_size(size)
+    if x.__class__ is Tensor and x.shape and isinstance(size := x.shape[0], Dim):
+        return of_size(size) if unknown(size) else size
     return len(x)
 
 
