@@ -88,3 +88,13 @@ def test_no_gradient_flows_to_what_was_written(compiled):
 def test_a_position_that_is_not_there():
     with pytest.raises(IndexError):
         tf.Variable(NOW).scatter_nd_add([[7]], [[1.0, 1.0]])
+
+
+def test_rows_need_not_say_of_how_many():
+    v = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    v.scatter_update(tf.IndexedSlices(values=[[7.0, 8.0], [9.0, 0.0]], indices=[1, 0]))
+    assert v.numpy().tolist() == [[9.0, 0.0], [7.0, 8.0], [5.0, 6.0]]
+    assert tf.IndexedSlices([[1.0]], [3]).shape == (4, 1)
+    for unknown in ([-1], tf.constant([], "int32")):
+        with pytest.raises(tf.ShapeError, match="give dense_shape"):
+            tf.IndexedSlices(tf.ones((len(unknown), 2)), unknown)

@@ -492,3 +492,22 @@ def test_a_network_without_weights_and_tensorboard_only_warn():
         assert net.fit([[1.0]], [[2.0]], verbose=0).history == {"loss": [0.0]}
     with pytest.warns(UserWarning, match="TensorBoard writes nothing"):
         net.fit([[1.0]], [[2.0]], verbose=0, callbacks=[tf.keras.callbacks.TensorBoard(log_dir="logs")])
+
+
+def test_a_network_whose_step_calls_others_needs_no_call_of_its_own():
+    class Pair(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.one, self.other = tf.layers.Dense(1, input_dim=1), tf.layers.Dense(1)
+
+        def train_step(self, x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(self.other(self.one(x)) - x))
+            gradients = tape.gradient(loss, self.trainable_variables)
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+            return {"loss": loss}
+
+    net = Pair()
+    net.compile(tf.optimizers.SGD(0.05))
+    losses = net.fit(np.float32([[1], [2], [3], [4]]), epochs=30, verbose=0).history["loss"]
+    assert losses[-1] < losses[0]

@@ -107,6 +107,11 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         """The outputs for `inputs`; NotImplementedError where there is no network and no other `call`."""
         return super().call(inputs) if self._network is None else self._network(inputs)
 
+    @property
+    def has_call(self) -> bool:  # type: ignore[override]
+        """Can it be called? One whose steps call other networks need not."""
+        return self._network is not None or type(self).call is not Model.call
+
     def call_to_save(self) -> Any:
         """What :func:`tracejit.saved_model.save` keeps: the call for inference of any number of examples, compiled.
 

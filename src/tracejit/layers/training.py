@@ -47,6 +47,7 @@ class Trainer:
     trainable_variables: list[Any]
     losses: list[Any]
     built: bool
+    has_call: bool
     __call__: Callable[..., Any]
 
     def compile(
@@ -420,8 +421,7 @@ class Trainer:
         [[3.0], [7.0]]
         """
         data = feeding.batches(x, None, None, batch_size, False)
-        if steps is not None:
-            data = feeding.taken(iter(data), steps)
+        data = data if steps is None else feeding.taken(iter(data), steps)
         listeners = CallbackList(callbacks, self, steps=steps, verbose=verbose)
         listeners.tell("on_predict_begin", {})
         parts = []
@@ -463,7 +463,7 @@ class Trainer:
         if self.optimizer is None and step != "predict_step":
             raise RuntimeError(f"say how to train first: compile(optimizer, loss){at_user_line()}")
         x, y, _ = unpack(data)
-        if not self.built:
+        if not self.built and self.has_call:
             self(x, training=False)
         if self._compiled_metrics is None and step != "predict_step":
             self._compile_metrics(x, y)

@@ -33,7 +33,7 @@ def rows_of(x: Any) -> Any:
 
 def one_batch(x: Any, y: Any, weight: Any) -> Any:
     """All examples as one batch."""
-    return as_tensors(_arrays(x, y, weight))
+    return as_tensors(_packed(_arrays(x, y, weight)))
 
 
 def batches(x: Any, y: Any, weight: Any, batch_size: int | None, shuffle: bool) -> Iterable[Any]:
@@ -65,7 +65,7 @@ class _OfArrays:
         for start in range(0, self.count, self.size):
             rows: Any = slice(start, start + self.size)
             rows = rows if order is None else order[rows]
-            yield as_tensors(_rows(self.arrays, rows))
+            yield as_tensors(_packed(_rows(self.arrays, rows)))
 
 
 class Weighted:
@@ -129,6 +129,11 @@ def split(x: Any, y: Any, weight: Any, part: float) -> tuple[tuple[Any, ...], tu
     if not 0 < kept < count:
         raise ValueError(f"validation_split={part} of {count} examples leaves none{at_user_line()}")
     return _rows(whole, slice(kept)), _rows(whole, slice(kept, None))
+
+
+def _packed(parts: tuple[Any, ...]) -> Any:
+    """What a step is given: examples without labels are by themselves, as in Keras, unless they are a tuple."""
+    return parts[0] if len(parts) == 1 and not isinstance(parts[0], tuple) else parts
 
 
 def _rows(arrays: Any, rows: Any) -> Any:

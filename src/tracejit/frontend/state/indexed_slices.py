@@ -21,6 +21,15 @@ from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, interpreting, state
 
 
+def _least_shape(values: Tensor, indices: Tensor) -> tuple[Any, ...]:
+    """The shape of the smallest tensor that has all these rows."""
+    if indices.is_symbolic or not indices.array.size or indices.array.min() < 0:
+        raise ShapeError(
+            f"indices of {indices.spec} do not say how many rows there are: give dense_shape{at(user_location())}"
+        )
+    return (int(indices.array.max()) + 1, *values.shape[1:])
+
+
 class IndexedSlices(Tensor):
     """A Tensor that is zero but for some of its rows.
 
@@ -35,8 +44,8 @@ class IndexedSlices(Tensor):
     indices : tensor-like of integers
         Where they belong, of shape ``(n,)``; a row that comes several times is added up. Negative ones count from
         the end.
-    dense_shape : sequence of int
-        The shape of the whole.
+    dense_shape : sequence of int, optional
+        The shape of the whole; by default it has as many rows as the largest index asks for.
 
     Raises
     ------
@@ -60,8 +69,9 @@ class IndexedSlices(Tensor):
     indices: Tensor
     values: Tensor
 
-    def __init__(self, values: Any, indices: Any, dense_shape: Any, name: str | None = None):
-        values, indices, shape = as_tensor(values), as_tensor(indices), tuple(dense_shape)
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None, name: str | None = None):
+        values, indices = as_tensor(values), as_tensor(indices)
+        shape = _least_shape(values, indices) if dense_shape is None else tuple(dense_shape)
         fits = len(values.shape) == len(shape) and len(indices.shape) == 1 and indices.dtype.kind in "iu"
         sizes = (*indices.shape, *shape[1:])
         if not fits or not all(map(same, values.shape, sizes)):
