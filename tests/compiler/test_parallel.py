@@ -35,7 +35,7 @@ from tracejit.compiler import cache
 from tracejit.compiler.codegen.nests import folding
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, walk
-from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const
+from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
 from tracejit.compiler.loopir.passes import parallelize
 from tracejit.compiler.loopir.passes.schedule import Target, schedule
 from tracejit.runtime.threads import state
@@ -211,6 +211,17 @@ def test_memory_of_one_iteration_becomes_private(kind: str, elsewhere: bool, all
     if not elsewhere:
         (found,) = Native(fresh(program), THREADS)([value])[1]
         np.testing.assert_array_equal(found, value.reshape(10, 4)[:, ::-1].ravel())
+
+
+def test_where_accesses_go_in_all_iterations_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[parallelize.Stretch] = []
+    of_all = parallelize.Stretch.of_all
+    monkeypatch.setattr(parallelize.Stretch, "of_all", lambda s, n: (asked.append(s), of_all(s, n))[1])
+    stretches = parallelize.Stretches("i", 8, (), [], {})
+    rows = [(Index(place, (("i", 20),)), ()) for place in range(20)]
+    assert stretches.apart(rows, rows) and len(asked) == 20
+    assert not stretches.apart([(Index(20, (("i", 20),)), ())], rows)
+    assert stretches.apart([(Index(160, (("i", 20),)), ())], rows)
 
 
 def test_sums_down_wide_rows_are_shared_by_columns(all_nests: None) -> None:

@@ -28,6 +28,13 @@ def _part(x: Any, axis: int, index: Any) -> Tensor:
     return get(x, (*(slice(None),) * axis, index))
 
 
+def _stretch(x: Tensor, axis: int, start: int, stop: int) -> Any:
+    """``x[start:stop]`` along an axis that has these positions."""
+    slices: list[tuple[Size, Size, int]] = [(0, size, 1) for size in x.shape]
+    slices[axis] = (start, stop - start, 1)
+    return ops.slice(x, slices=tuple(slices))
+
+
 def _known(size: Size, what: str) -> int:
     if not isinstance(size, (int, np.integer)):
         raise ShapeError(
@@ -376,11 +383,9 @@ def _moved(x: Any, shift: Any, axis: int) -> Any:
         shift = int(shift.array.reshape(()))
     if isinstance(shift, (int, np.integer)) and isinstance(size, int):
         start = -int(shift) % size if size else 0
-        return (
-            x
-            if not start
-            else ops.concat(_part(x, axis, slice(start, None)), _part(x, axis, slice(0, start)), axis=axis)
-        )
+        if not start:
+            return x
+        return ops.concat(_stretch(x, axis, start, size), _stretch(x, axis, 0, start), axis=axis)
     wide = size_tensor(size)
     index = ops.subtract(
         ops.iota(size=size, dtype=_INT64), ops.cast(ops.reshape(shift, shape=()), dtype=_INT64)

@@ -19,7 +19,7 @@ import numpy as np
 from ..core import settings
 from ..core.errors import AT
 from ..core.ir import text
-from ..core.ir.graph import Graph
+from ..core.ir.graph import Graph, Node
 from ..core.ir.graph import walk as walk_graph
 from ..core.lazy import Later
 from ..core.op import Op
@@ -69,7 +69,7 @@ def compiled(graph: Graph) -> CompiledObject:
     key = cache_key(graph)
     code = _objects.get(key)
     if code is None:
-        portable = settings.current().cache and not _foreign_ops(graph)
+        portable = settings.current().cache and not _foreign_ops(_nodes(graph))
         code = found_on_disk(key) if portable and not report.wants(report.PASSES) else None
         if code is not None:
             report.done(report.COMPILED, f"{graph.name} found on disk", start)
@@ -88,6 +88,7 @@ def compiled(graph: Graph) -> CompiledObject:
 
 def cache_key(graph: Graph) -> str:
     """What the object code depends on, hashed."""
+    nodes = _nodes(graph)
     parts = (
         FORMAT,
         code_digest(),
@@ -95,30 +96,36 @@ def cache_key(graph: Graph) -> str:
         cpu.host().key,
         llvm_version(),
         str(settings.current().shaping),
-        ";".join(_places(graph) if settings.current().debug_info else _lines(graph)),
-        str(_foreign_ops(graph)),
+        ";".join(_places(nodes) if settings.current().debug_info else _lines(nodes)),
+        str(_foreign_ops(nodes)),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _foreign_ops(graph: Graph) -> list[int]:
+def _nodes(graph: Graph) -> list[Node]:
+    """Its nodes, and those of its regions."""
+    return [node for _, node in walk_graph(graph)]
+
+
+def _foreign_ops(nodes: list[Node]) -> list[int]:
     """The ops whose code no digest covers, declared outside of the package or by functions of this process."""
     package = __name__.split(".")[0] + "."
 
     def foreign(op: Op) -> bool:
         return "this_process" in op.traits or not op.infer.__module__.startswith(package)
 
-    return sorted({id(n.op) for _, n in walk_graph(graph) if foreign(n.op)})
+    called = {id(n.op): n.op for n in nodes}
+    return sorted(key for key, op in called.items() if foreign(op))
 
 
-def _lines(graph: Graph) -> list[str]:
+def _lines(nodes: list[Node]) -> list[str]:
     """The user's lines that may stand in messages of the object."""
-    return [str(n.location) for _, n in walk_graph(graph) if n.op.names_line and n.location is not None]
+    return [str(n.location) for n in nodes if n.op.names_line and n.location is not None]
 
 
-def _places(graph: Graph) -> list[str]:
+def _places(nodes: list[Node]) -> list[str]:
     """The user's lines, and those that they were called from, that stand in debug information."""
-    stacks = [n.location.stack if n.location is not None else [] for _, n in walk_graph(graph)]
+    stacks = [n.location.stack if n.location is not None else [] for n in nodes]
     return [
         " ".join(f"{p.file}:{p.line}:{p.function.co_qualname}:{p.function.co_firstlineno}" for p in stack)
         for stack in stacks
@@ -133,4 +140,4 @@ def names_other_lines(made: CompiledObject, graph: Graph) -> set[str]:
         _, mark, line = text.rpartition(AT)
         if mark or kind == "loop":
             named.add(line.split("\n")[0])
-    return named - {line.split("\n")[0] for line in _lines(graph)} - {""}
+    return named - {line.split("\n")[0] for line in _lines(_nodes(graph))} - {""}

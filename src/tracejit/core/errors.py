@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
@@ -213,15 +214,22 @@ class Location(tuple[Any, ...]):
 
     @property
     def line(self) -> int:
-        number = self.code.co_firstlineno
-        for start, end, line in self.code.co_lines():
-            if start <= self.lasti < end and line is not None:
-                number = line
-        return number
+        return _line_at(self.code, self.lasti)
 
     def __str__(self) -> str:
-        source = linecache.getline(self.file, self.line).strip()
-        return f"{cell_of(self.file) or self.file}:{self.line}" + (f"\n      {source}" if source else "")
+        file, line = self.file, self.line
+        source = linecache.getline(file, line).strip()
+        return f"{cell_of(file) or file}:{line}" + (f"\n      {source}" if source else "")
+
+
+@lru_cache(maxsize=512)
+def _line_at(code: CodeType, lasti: int) -> int:
+    """The line of an instruction: code that was written out in a loop asks for the same one thousands of times."""
+    number = code.co_firstlineno
+    for start, end, line in code.co_lines():
+        if start <= lasti < end and line is not None:
+            number = line
+    return number
 
 
 class BackwardLocation(Location):

@@ -195,7 +195,9 @@ def walk(graph: Graph) -> Iterator[tuple[Graph, Node]]:
         current = stack.pop()
         for node in current.nodes:
             yield current, node
-            stack.extend(regions(node.attrs))
+            for value in node.attrs.values():  # as `regions`, of which one for each node would take half the time
+                if isinstance(value, Graph):
+                    stack.append(value)
 
 
 def has_effect(node: Node) -> bool:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -54,26 +56,45 @@ def _print(graph: Graph, indent: str, lines: list[str], head: str) -> None:
 
 
 def _attr(value: Any) -> str:
-    match value:
-        case bool() | None | int():
-            return str(value)
-        case float():
-            return value.hex() if value == value and abs(value) != float("inf") else f"float({value})"
-        case complex():
-            return f"complex({value.real.hex()}, {value.imag.hex()})"
-        case str():
-            import json  # slow to load, and few attributes are text
+    return _spelling(value.__class__)(value)
 
-            return json.dumps(value)
-        case np.dtype():
-            return f"dtype({value.name})"
-        case Dim():
-            return f"<{value}>"
-        case tuple():
-            return "(" + ", ".join(map(_attr, value)) + ")"
-        case Constant():
-            return f"#{value.key}"
+
+@cache
+def _spelling(kind: type) -> Callable[[Any], str]:
+    """How attributes of a class are written: large programs have so many that matching each would be slow."""
+    return next((spelled for known, spelled in _SPELLED.items() if issubclass(kind, known)), _refused)
+
+
+def _refused(value: Any) -> str:
     raise TypeError(f"not canonical: {value!r}")
+
+
+def _float(value: float) -> str:
+    return value.hex() if math.isfinite(value) else f"float({value})"
+
+
+def _string(value: str) -> str:
+    import json  # slow to load, and few attributes are text
+
+    return json.dumps(value)
+
+
+def _tuple_text(value: tuple[Any, ...]) -> str:
+    return f"({', '.join([_attr(part) for part in value])})"
+
+
+_SPELLED: dict[type, Callable[[Any], str]] = {
+    bool: str,
+    type(None): str,
+    int: str,
+    float: _float,
+    complex: lambda value: f"complex({value.real.hex()}, {value.imag.hex()})",
+    str: _string,
+    np.dtype: lambda value: f"dtype({value.name})",
+    Dim: lambda value: f"<{value}>",
+    tuple: _tuple_text,
+    Constant: lambda value: f"#{value.key}",
+}
 
 
 def constants(graph: Graph) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ Memory that every iteration uses for itself alone becomes private to each thread
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -288,10 +288,10 @@ class Stretch:
 
     def of_all(self, count: Size) -> Reach | None:
         """Where it goes in so many iterations."""
-        low, high = self.first.low, self.first.high
+        low, high, outside = self.first.low, self.first.high, self.first.outside
         if nonnegative(self.step):
-            return replace(self.first, high=high + self.step * (count - 1))
-        return replace(self.first, low=low + self.step * (count - 1)) if isinstance(self.step, int) else None
+            return Reach(low, high + self.step * (count - 1), outside)
+        return Reach(low + self.step * (count - 1), high, outside) if isinstance(self.step, int) else None
 
 
 class Stretches:
@@ -335,22 +335,34 @@ class Stretches:
 
     def apart(self, read: list[Access], written: list[Access]) -> bool:
         """Does every iteration stay within a stretch that no other one reaches, where anything is written?"""
-        writes = [self.of(access) for access in written]
-        known = [w for w in writes if w is not None]
-        if len(known) < len(writes):
-            return False
-        for found in map(self.of, read):
+        known: dict[Stretch, Reach | None] = {}  # with where they go in all iterations
+        for access in written:
+            found = self.of(access)
             if found is None:
                 return False
-            if not self.elsewhere(found, known):
-                known.append(found)
-        if len({(s.step, s.first.outside) for s in known}) > 1:
+            known[found] = found.of_all(self.count)
+        for access in read:
+            found = self.of(access)
+            if found is None:
+                return False
+            if found not in known and not _elsewhere(everywhere := found.of_all(self.count), known.values()):
+                known[found] = everywhere
+        steps = {s.step for s in known}
+        if len(steps) != 1 or len({s.first.outside for s in known}) > 1:
             return False
-        room = known[0].step if nonnegative(known[0].step) else -known[0].step
-        gaps = [room - (a.first.high - b.first.low) for a in known for b in known]
+        (step,) = steps
+        room = step if nonnegative(step) else -step
+        highs, lows = _last({s.first.high for s in known}, max), _last({s.first.low for s in known}, min)
+        gaps = [room - (high - low) for high in highs for low in lows]
         return all(isinstance(gap, int) and gap > 0 for gap in gaps)
 
-    def elsewhere(self, read: Stretch, writes: list[Stretch]) -> bool:
-        """Is what is read, in all iterations, before or behind all that any of them writes?"""
-        mine, theirs = read.of_all(self.count), [w.of_all(self.count) for w in writes]
-        return mine is not None and all(t is not None and mine.misses(t) for t in theirs)
+
+def _elsewhere(read: Reach | None, writes: Iterable[Reach | None]) -> bool:
+    """Is what is read, in all iterations, before or behind all that any of them writes?"""
+    return read is not None and all(w is not None and read.misses(w) for w in writes)
+
+
+def _last(sizes: set[Size], of: Callable[[list[int]], int]) -> list[Size]:
+    """Sizes without the numbers that are not the last `of` them."""
+    numbers = [size for size in sizes if isinstance(size, int)]
+    return [*([of(numbers)] if numbers else []), *(size for size in sizes if not isinstance(size, int))]

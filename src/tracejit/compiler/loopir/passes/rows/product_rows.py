@@ -39,23 +39,29 @@ SIMPLE = (Load, Store, Compute, Size_, Combine, Nest)
 def fuse_products(program: Program) -> Program:
     """Give products a loop over rows with what is before and behind them, in place; returns the program."""
     names = (f"r{k}" for k in count())
+    mentions: Counter[Buffer] | None = None
     for block in sequences(program.body):
-        if any(_is_product(s) or _is_loop_of_products(s) for s in block):
-            _fuse_block(block, program, names)
+        if not any(_rows_of(block, place) for place in range(len(block))):
+            continue
+        if mentions is None:
+            mentions = Counter(b for s in walk(program.body) for b in s.buffers())
+        if _fuse_block(block, program, names, mentions):
+            mentions = None
     return program
 
 
-def _fuse_block(block: list[Any], program: Program, names: Iterator[Name]) -> None:
-    mentions: Counter[Buffer] = Counter(b for s in walk(program.body) for b in s.buffers())
-    place = 0
+def _fuse_block(block: list[Any], program: Program, names: Iterator[Name], mentions: Counter[Buffer]) -> bool:
+    """Did any product of the block get a loop?"""
+    place, changed = 0, False
     while place < len(block):
         for rows in _rows_of(block, place):
             group = Group(block, place, rows, next(names), mentions)
             group.grow()
             if group.is_good():
-                place = group.replace_members({m.temp for m in program.moves})
+                place, changed = group.replace_members({m.temp for m in program.moves}), True
                 break
         place += 1
+    return changed
 
 
 def _is_product(s: Statement) -> bool:
