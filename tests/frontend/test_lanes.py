@@ -151,6 +151,10 @@ x4 = np.arange(4.0)
         (lambda x: x, (np.zeros((0, 3)),), {}),
         (lambda x: -x, (np.array(2.0),), {}),
         (lambda x: -x, (np.float64(2.0),), {}),
+        (lambda x, y: x * y, (x4, np.float32(2.0)), {}),
+        (lambda x, ns: (x[ns[0]], ns), (x4, [np.int64(-1), np.uint8(200), np.int16(-7)]), {}),
+        (lambda x, yes: tf.where(yes, x, -x), (x4, np.bool_(False)), {}),
+        (lambda x: x * 2, (np.float16(1.5),), {}),
         (lambda: tf.constant([1.0, 2.0]), (), {}),
         (lambda x: (x + 1, tf.reduce_sum(x)), (np.zeros(1 << 14),), {}),  # memory of the pool
         (
@@ -178,7 +182,7 @@ def test_what_takes_the_lane(f: Callable[..., Any], args: tuple, kwargs: dict[st
         (lambda p: p.a + p.b, (Loud(x4, x4),)),
         (lambda p: p.a + p.b, (Backwards(x4, x4 + 1),)),
         (lambda x: Loud(x, x), (x4,)),
-        (lambda x: x * 2, (np.float32(1.0),)),
+        (lambda x: x * 2, (np.complex64(1.0),)),
         (lambda x: tf.print("seen", x, output_stream=sys.stderr) or x, (x4,)),
         (lambda x, scale=x4: x * scale, (x4,)),
     ],
@@ -188,6 +192,16 @@ def test_what_does_not(f: Callable[..., Any], args: tuple) -> None:
     for _ in range(4):
         assert outcome(f, *args) == outcome(python(f), *args)
     assert not took_the_lane(f, *args)
+
+
+def test_numbers_of_numpy_take_the_place_of_arrays_of_their_dtype() -> None:
+    f = ready(tf.function(lambda x, n: x * n), x4, np.array(2))
+    alike = [np.int64(-3), np.array(5), tf.constant(7, tf.int64), np.int64(2**62)]
+    others = [np.longlong(3), np.int32(3), np.float64(3.0), np.bool_(True), np.array([3])]
+    for n in (*alike, *others):
+        assert took_the_lane(f, x4, n) is any(n is x for x in alike), repr(n)
+        assert outcome(f, x4, n) == outcome(python(f), x4, n)
+    assert took_the_lane(f, x4, np.int64(1))  # a call that Python made leaves the entry
 
 
 def test_whatever_the_arguments_are_it_is_as_in_python() -> None:

@@ -17,8 +17,9 @@ import numpy as np
 from ...core import settings
 from ...core.dtype import DType
 from ...core.lazy import Later
+from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
-from ...runtime.lane import called, entries, room, words
+from ...runtime.lane import called, entries, probe, room, words
 from ...runtime.lane.words import Kind, Nest, Source, Step, Update
 from ..state.variable import Variable, changing
 from ..structure import Leaf, Structure, flatten, in_order, node_of, unflatten
@@ -177,10 +178,10 @@ class _Arguments:
         self.kept: list[Any] = []
         self.values: list[Any] = []
         self._places = _places(call, args, kwargs)
+        self._specs = tuple(call.specs)
         for k, x in enumerate((*args, *kwargs.values())):
             self._look(x, {Step.SOURCE: Source.ARGUMENT, Step.KEY: k}, (k,))
         self._names = tuple(kwargs)
-        self._specs = tuple(call.specs)
         if self.nests > words.MAX_NESTS:
             raise Unknown
 
@@ -196,10 +197,9 @@ class _Arguments:
         if _nest_of(kind) is not None:
             self._nest(x, kind, where, path)
         elif isinstance(x, _ARRAYS):
-            accepts = words.A_TENSOR | words.A_FLOAT64 * (x.shape == () and x.dtype == np.float64)
             place = self._places[path]
             self.values.append(place)
-            self.steps.append(where | {Step.PLACE: place, Step.ACCEPTS: accepts})
+            self.steps.append(where | {Step.PLACE: place, Step.ACCEPTS: _instead_of(self._specs[place])})
         elif kind is float and path in self._places:
             place = self._places[path]
             self.values.append((kind, place))
@@ -247,6 +247,13 @@ class _Arguments:
         self.kept.append(ref)
         self.values.append(Weak(x))
         return {Step.KIND: Kind.REFERENT, Step.VALUE: id(ref)}
+
+
+def _instead_of(spec: TensorSpec) -> int:
+    """What else than an array will do where there is one."""
+    dtype = spec.dtype
+    number = not spec.shape and dtype.kind in probe.NUMBERS and dtype.itemsize <= 8
+    return words.A_TENSOR | words.A_FLOAT64 * (number and dtype == np.float64) | words.A_NUMBER * number
 
 
 def _places(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[tuple[Any, ...], int]:

@@ -51,7 +51,7 @@ def api() -> ctypes.Array[Any] | None:
         table = _table() if room.is_known() else None
     except (AttributeError, ValueError, TypeError, ImportError):
         return None
-    if table is None or not all(map(_is_laid_out, _samples())):
+    if table is None or not all(map(_is_laid_out, _samples())) or not all(map(_is_where_it_should_be, _numbers())):
         return None
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))  # objects that are called may outlive this module
     return table
@@ -130,3 +130,18 @@ def _is_laid_out(array: np.ndarray) -> bool:
         and word(words.ARRAY_DTYPE) == id(array.dtype)
         and word(words.ARRAY_FLAGS, ctypes.c_int) == array.flags.num
     )
+
+
+#: The kinds of dtypes whose numbers the code reads, of at most a word.
+NUMBERS = "biuf"
+
+
+def _numbers() -> list[np.generic]:
+    return [np.dtype(code).type(1.5) for code in np.typecodes["AllInteger"] + "?efd"]
+
+
+def _is_where_it_should_be(number: np.generic) -> bool:
+    """Is the value of a number where the code looks for it, and its class where its dtype says so?"""
+    value = ctypes.string_at(id(number) + words.NUMBER, number.itemsize)
+    kind = ctypes.c_size_t.from_address(id(number.dtype) + words.NUMBER_CLASS).value
+    return value == number.tobytes() and kind == id(type(number)) and type(number).__basicsize__ >= words.NUMBER + 8

@@ -6,7 +6,7 @@ alone. A change of anything here changes `VERSION`: code and tables may come fro
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 
 #: How the code is called by a builtin: ``PyObject *(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject
 #: *kwnames)``, where `self` is an array that holds a `Table`.
@@ -28,6 +28,8 @@ HEAD = 16  # bytes of an object before its own fields
 ARRAY_DATA, ARRAY_RANK, ARRAY_DIMS, ARRAY_STRIDES = HEAD, HEAD + 8, HEAD + 16, HEAD + 24
 ARRAY_DTYPE, ARRAY_FLAGS = HEAD + 40, HEAD + 48
 REFERENT = HEAD  # of a weak reference
+NUMBER = HEAD  # the value of one of NumPy's numbers
+NUMBER_CLASS = HEAD  # of a dtype: the class of its numbers
 READABLE = 0x101  # NumPy's flags: C-contiguous and aligned
 WRITABLE = 0x501  # and writable
 OWN = 0x505  # and the memory is its own
@@ -183,8 +185,8 @@ class Kind:
     NUMBER = 8  # a Python float, of any value: an input
 
 
-#: What else than an array will do in its place: a Python float, NumPy's, a Tensor.
-A_FLOAT, A_FLOAT64, A_TENSOR = 1, 2, 4
+#: What else than an array will do in its place: a Python float, NumPy's, a Tensor, a number of NumPy's of its dtype.
+A_FLOAT, A_FLOAT64, A_TENSOR, A_NUMBER = 1, 2, 4, 8
 
 
 class Output:

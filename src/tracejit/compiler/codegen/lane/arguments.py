@@ -74,10 +74,17 @@ def _array() -> str:
     x = held[0]
     dtype, shape = w.word(step, Step.VALUE, "ptr"), w.word(step, Step.SHAPE, "ptr")
     fits = w.invoke(FITS, api, x, dtype, w.word(step, Step.RANK), shape, integer(words.READABLE, "i32"))
+    place = w.word(step, Step.PLACE)
     with w.leaving(w.negated(fits)):
         w.no(w.compare("eq", accepts, 0))
+        ours = w.compare("eq", w.field(x, words.OB_TYPE), w.field(dtype, words.NUMBER_CLASS))
+        with w.leaving(w.both(w.compare("ne", w.op("and", accepts, words.A_NUMBER), 0), ours)):
+            number = w.step(w.part(frame, "numbers"), place, "i64")
+            w.store(w.field(x, words.NUMBER, "i64"), number)
+            w.put(number, w.part(frame, "buffers"), place)
+            w.put(NULL, w.part(frame, "objects"), place)
+            w.stmt("ret i1 true")
         w.stmt(f"ret {w.invoke(_NUMBER, api, step, x, frame).typed}")
-    place = w.word(step, Step.PLACE)
     w.put(w.field(x, words.ARRAY_DATA), w.part(frame, "buffers"), place)
     w.put(x, w.part(frame, "objects"), place)
     return w.text("i1 true")
