@@ -200,7 +200,13 @@ def _item(self: Any, *index: Any) -> Any:
 
 
 def _number(self: Any, kind: str) -> Any:
-    if any(d.__class__ is int and d != 1 for d in self.shape) or (array := value_of(self, kind)).size != 1:
+    array = None
+    try:
+        array = value_of(self, kind)
+    except SymbolicValue:
+        if all(d.__class__ is not int or d == 1 for d in self.shape):
+            raise
+    if array is None or array.size != 1:
         raise ValueError(
             f"only a tensor of one element is a number, this one is {self.spec}: take one, x[i], or reduce it"
             f"{at(user_location())}"
