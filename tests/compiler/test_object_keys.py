@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
+import re
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -202,3 +205,17 @@ def test_code_of_an_archive_is_told_by_the_archive(tmp_path: Path, monkeypatch: 
         os.utime(archive, (1000, 1000))
         digests.append(identity.code_digest.__wrapped__())
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_programs_in_folders_whose_names_are_no_text(tmp_path: Path) -> None:
+    """On Linux a name is bytes; Python has a half of a surrogate pair for each that is no UTF-8."""
+    file, module = "/caf\udce9/program.py", types.ModuleType("program")
+    source = "def f(x):\n    while x < 9.0:\n        tj.debugging.assert_less(x, 5.0)\n        x += 1.0\n    return x\n"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    module.tj = tj  # type: ignore[attr-defined]
+    exec(compile(source, file, "exec"), module.__dict__)
+    artifact = tj.export(module.f, ["f64"], name="f", debug=True)
+    tj.draw(tj.function(module.f), 1.0).save(tmp_path / "graph.svg")
+    for call in (tj.function(module.f), artifact):
+        with pytest.raises(AssertionError, match=re.escape(f"{file}:3")):
+            call(1.0)

@@ -68,7 +68,7 @@ def _shown(options: argparse.Namespace, stage: Callable[[Callable[..., Any], Gra
             files = write_all(places, lambda path: drawing(graph, path, names))
         else:
             text = stage(f, graph).rstrip("\n")
-            files = write_all(places, lambda path: path.write_text(f"{text}\n", encoding="utf-8"))
+            files = write_all(places, lambda path: path.write_text(f"{text}\n", "utf-8", "backslashreplace"))
         done()
     data: dict[str, Any] = {"function": options.function, "stage": options.command, "files": files}
     if places:

@@ -257,7 +257,7 @@ def _error(module: Module, interface: Interface, messages: Sequence[Message]) ->
 
 
 def _string(symbol: str, text: str) -> str:
-    data = text.encode() + b"\0"
+    data = text.encode("utf-8", "surrogateescape") + b"\0"
     spelled = "".join(f"\\{byte:02X}" for byte in data)
     return f'@"{symbol}" = internal unnamed_addr constant [{len(data)} x i8] c"{spelled}"'
 

@@ -99,7 +99,7 @@ def cache_key(graph: Graph) -> str:
         ";".join(_places(nodes) if settings.current().debug_info else _lines(nodes)),
         str(_foreign_ops(nodes)),
     )
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _nodes(graph: Graph) -> list[Node]:

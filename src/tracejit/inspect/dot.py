@@ -15,7 +15,7 @@ def write_dot(graph: Graph, path: str | os.PathLike[str], names: Sequence[str] =
     text = "\n".join(
         ["digraph {", '  node [shape=box, style="rounded,filled"]', *_lines(panel_of(graph, names)), "}\n"]
     )
-    Path(path).write_text(text, encoding="utf-8")
+    Path(path).write_text(text, "utf-8", "backslashreplace")
 
 
 def _lines(drawn: Panel, prefix: str = "n") -> Iterator[str]:

@@ -105,7 +105,7 @@ class Drawing:
         if not name.endswith((".svg", ".html")):
             raise ValueError(f"a drawing is written to a file ending in .svg or .html, not {name!r}")
         os.makedirs(folder or ".", exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(self.svg if name.endswith(".svg") else page(self.name, self.svg))
 
 

@@ -137,7 +137,8 @@ class Profile:
     def save(self, path: Any) -> None:
         """Write :meth:`html` to the file `path`, or :meth:`text` where its name ends with ``.txt``."""
         path = Path(path)
-        path.write_text(self.text() if path.suffix == ".txt" else self.html(), encoding="utf-8")
+        text = self.text() if path.suffix == ".txt" else self.html()
+        path.write_text(text, "utf-8", "backslashreplace")
 
 
 def profile(f: Callable[..., Any], *args: Any, gradient: bool | None = None, **kwargs: Any) -> Profile:

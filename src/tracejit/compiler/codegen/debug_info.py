@@ -134,5 +134,8 @@ _VERSIONS = ((7, "Dwarf Version", 4), (2, "Debug Info Version", 3))
 def _string(text: str) -> str:
     """A string as metadata spells it."""
     plain = {ord(c) for c in '"\\'}
-    spelled = "".join(chr(b) if 32 <= b < 127 and b not in plain else f"\\{b:02X}" for b in text.encode())
+    spelled = "".join(
+        chr(b) if 32 <= b < 127 and b not in plain else f"\\{b:02X}"
+        for b in text.encode("utf-8", "surrogateescape")
+    )
     return f'"{spelled}"'

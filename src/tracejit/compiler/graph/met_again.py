@@ -67,7 +67,7 @@ def _digest(graph: Graph, nodes: list[Node]) -> bytes:
         if place not in lines:
             lines[place] = at.line
         places.extend((id(node.op), place[0], lines[place]))
-    digest = hashlib.sha256(text.to_text(graph).encode())
+    digest = hashlib.sha256(text.to_text(graph).encode("utf-8", "surrogateescape"))
     digest.update(places.tobytes())
     digest.update(str(settings.current()).encode())
     return digest.digest()
