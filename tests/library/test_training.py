@@ -511,3 +511,25 @@ def test_a_network_whose_step_calls_others_needs_no_call_of_its_own():
     net.compile(tf.optimizers.SGD(0.05))
     losses = net.fit(np.float32([[1], [2], [3], [4]]), epochs=30, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
+
+
+def test_labels_of_numpy_are_no_wider_than_predictions():
+    class Sum(tf.keras.metrics.Metric):
+        def __init__(self):
+            super().__init__(name="sum")
+            self.total = self.add_weight(name="total", initializer="zeros")
+
+        def update_state(self, y_true, y_pred, sample_weight=None):
+            self.total.assign_add(tf.reduce_sum(tf.abs(y_true - y_pred)))
+
+        def result(self):
+            return self.total
+
+    x, y = np.array([[1.0], [2.0]]), np.array([[2.0], [5.0]])
+    net = tf.Sequential([tf.layers.Dense(1, kernel_initializer="ones")])
+    net.compile(tf.optimizers.SGD(0.0), "mse", [Sum()])
+    assert net.fit(x, y, verbose=0).history["sum"] == [4.0] and net.predict(x, verbose=0).dtype == np.float32
+    wide = tf.Sequential([tf.layers.Dense(1, dtype="float64")])
+    wide.compile("sgd", "mse")
+    wide.fit(x, y, verbose=0)
+    assert wide.predict(x, verbose=0).dtype == np.float64

@@ -22,7 +22,7 @@ from ..losses.steps import give_mask, mask_of, masks_of
 from ..models.configuration import Configurable, check_size
 from ..models.functional import Node, OfTheOnlyCall, ShapeOfResult, among, ends_of, record
 from ..models.naming import name_of, numbered
-from ..models.policies import DTypePolicy, Weight, in_dtype, policy_of
+from ..models.policies import DTypePolicy, Weight, as_computed, in_dtype, policy_of
 from ..nn import activations
 
 
@@ -52,7 +52,7 @@ class Layer(Configurable, tf.Module):
     dtype : dtype-like or policy, optional
         Of the weights and of what is computed, or a policy, or its name, which says both, see
         :func:`tracejit.keras.mixed_precision.set_global_policy`, which gives the default. Inputs of floats are cast
-        where they or the layer's are of two bytes; else wider ones make wider results.
+        to what it computes in, as in Keras: for arrays of float64 say ``dtype="float64"`` where that matters.
     input_shape : tuple, optional
         The shape of one example, to make the weights at once; `input_dim` and `batch_input_shape` are other ways to
         say it, for vectors, and with the number of examples first, which is ignored.
@@ -461,7 +461,7 @@ def _cast(nest: Any, dtype: tf.DType) -> Any:
     """Arguments of a call in the dtype that it computes in."""
 
     def converted(x: Any) -> Any:
-        y = in_dtype(x, dtype)
+        y = as_computed(x, dtype)
         if y is not x:
             give_mask(y, mask_of(x))
         return y

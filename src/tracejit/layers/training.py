@@ -25,6 +25,7 @@ from ..metrics.metric import Metric
 from ..models import feeding
 from ..models.feeding import unpack
 from ..models.metrics_as_one import Metrics
+from ..models.policies import labels_as
 from ..models.several_outputs import OutputLosses, Outputs, is_nest, metrics_of, names_in, several
 from ..optimizers.find_optimizer import get as optimizer_of
 from ..optimizers.loss_scale import LossScaleOptimizer
@@ -151,11 +152,9 @@ class Trainer:
 
     def _asked_loss(self, y: Any, y_pred: Any, sample_weight: Any) -> Any:
         if y is None:
-            raise ValueError(
-                f"the loss is of labels and predictions, and there are no labels{at_user_line()}"
-            )
+            raise ValueError(f"the loss is of labels and predictions, there are no labels{at_user_line()}")
         loss = self.loss if isinstance(self.loss, OutputLosses) else OfSteps(as_loss(self.loss))
-        return loss(y, y_pred, sample_weight)
+        return loss(labels_as(y, y_pred), y_pred, sample_weight)
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """One step on one batch; returns the metrics so far. Replace it to train in another way."""
@@ -210,6 +209,7 @@ class Trainer:
     def compute_metrics(self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None) -> dict[str, Any]:
         """Take a batch into account in the metrics that were asked for, and return all so far by name."""
         plain, weighted = self._compiled_metrics or ((), ())
+        y = labels_as(y, y_pred)
         for metric in plain:
             metric.update_state(y, y_pred)
         for metric in weighted:

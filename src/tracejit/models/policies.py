@@ -127,6 +127,21 @@ def in_dtype(x: Any, wanted: tf.DType) -> Any:
     return tf.cast(x, wanted) if short and x.dtype.is_floating and wanted.is_floating else x
 
 
+def as_computed(x: Any, wanted: tf.DType) -> Any:
+    """A tensor of floats in the dtype `wanted`, anything else as it is."""
+    if not isinstance(x, (tf.Tensor, tf.Variable)) or x.dtype is wanted:
+        return x
+    return tf.cast(x, wanted) if x.dtype.is_floating and wanted.is_floating else x
+
+
+def labels_as(y: Any, y_pred: Any) -> Any:
+    """Labels no wider than predictions: those of NumPy are often of eight bytes."""
+    if not all(isinstance(t, (tf.Tensor, np.ndarray)) for t in (y, y_pred)):
+        return y
+    wider = y.dtype.kind == y_pred.dtype.kind == "f" and y.dtype.itemsize > y_pred.dtype.itemsize
+    return tf.cast(y, dtype=y_pred.dtype) if wider else y
+
+
 class Weight(tf.Variable):
     """A Variable that is read in the dtype in which the layer computes that is being called."""
 

@@ -118,7 +118,6 @@ class RNN(Layer):
         rows = inputs if self.time_major else _steps_first(inputs)
         count = rows.shape[1]
         start = self._first_states(count) if initial_state is None else _as_states(initial_state)
-        start = tf.nest.map_structure(lambda state: _as_wide(state, rows), start)
         kept = None if mask is None else tf.transpose(tf.cast(tf.convert_to_tensor(mask), dtype="bool"))
         if self.go_backwards:
             rows = tf.reverse(rows, [0])
@@ -166,13 +165,6 @@ class RNN(Layer):
 def _steps_first(x: Any) -> Any:
     """Sequences with the steps as first axis, and back."""
     return tf.transpose(x, perm=(1, 0, *range(2, len(x.shape))))
-
-
-def _as_wide(state: Any, rows: Any) -> Any:
-    """A state in the dtype that it has after a step: wider inputs make wider results."""
-    x = tf.convert_to_tensor(state)
-    wider = rows.dtype.is_floating and x.dtype.is_floating and rows.dtype.size > x.dtype.size
-    return tf.cast(x, dtype=rows.dtype) if wider else x
 
 
 def _as_states(given: Any) -> list[Any]:
