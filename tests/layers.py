@@ -9,7 +9,7 @@ PUBLIC = frozenset(
 )
 #: Public modules built on those as any other package would be: with public names alone.
 BATTERIES = frozenset(
-    "activations callbacks compat data initializers io keras layers losses metrics models optimizers queue "
+    "activations callbacks compat constraints data initializers io keras layers losses metrics models optimizers queue "
     "regularizers train".split()
 )
 #: Graphs and machine code in files and on other machines are a part of the engine, though users see public modules.

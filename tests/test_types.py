@@ -141,6 +141,7 @@ def test_modules_list_what_is_meant_for_users():
         "numpy.fft",
         "numpy.linalg",
         "scipy.stats.norm",
+        "keras.constraints",
         "keras.regularizers",
         "compat.v1",
     }

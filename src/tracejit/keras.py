@@ -2,7 +2,18 @@
 
 import sys
 
-from . import activations, callbacks, initializers, layers, losses, metrics, models, optimizers, regularizers
+from . import (
+    activations,
+    callbacks,
+    constraints,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    regularizers,
+)
 from .arrays.labels import to_categorical
 from .arrays.padding import pad_sequences
 from .core.lazy import Namespace, as_face
@@ -30,6 +41,7 @@ from .regularizers import Regularizer
 __all__ = [
     "activations",
     "backend",
+    "constraints",
     "initializers",
     "layers",
     "losses",
@@ -99,6 +111,7 @@ sys.modules.update(
         for m in (
             activations,
             callbacks,
+            constraints,
             initializers,
             layers,
             losses,

@@ -16,13 +16,14 @@ import numpy as np
 
 import tracejit as tf
 
-from .. import initializers, regularizers
+from .. import constraints, initializers, regularizers
 from ..errors import at_user_line
 from ..losses.steps import give_mask, mask_of, masks_of
 from ..models.configuration import Configurable, check_size
+from ..models.constrained import Constraints, kind_of_weight
 from ..models.functional import Node, OfTheOnlyCall, ShapeOfResult, among, ends_of, record
 from ..models.naming import name_of, numbered
-from ..models.policies import DTypePolicy, Weight, as_computed, in_dtype, policy_of
+from ..models.policies import DTypePolicy, as_computed, in_dtype, policy_of
 from ..nn import activations
 
 
@@ -58,6 +59,9 @@ class Layer(Configurable, tf.Module):
         say it, for vectors, and with the number of examples first, which is ignored.
     activity_regularizer : str or callable, optional
         What results cost, for each example of a batch, found in :attr:`losses`.
+    **constraints : str or callable
+        ``kernel_constraint``, ``bias_constraint`` and so on: what that weight is made after each step of an
+        optimizer, see `keras.constraints`.
 
     Examples
     --------
@@ -82,12 +86,13 @@ class Layer(Configurable, tf.Module):
             "_result_shape",
             "_made_with",
         }
-        | {"_first_call", "_nodes", "_holder"}
+        | {"_first_call", "_nodes", "_holder", "_constraints"}
     )
     _changeable = True
     #: Are the arguments of calls cast to the dtype that it computes in?
     _casts_inputs = True
     _holder: Any
+    _constraints: Constraints | None = None
     activity_regularizer: Any = None
     #: Does it compute in the dtype of its weights, whatever its results are?
     _in_that_of_weights = False
@@ -101,6 +106,7 @@ class Layer(Configurable, tf.Module):
         input_dim: int | None = None,
         batch_input_shape: Sequence[int | None] | None = None,
         activity_regularizer: Any = None,
+        **constraints: Any,
     ):
         super().__init__()
         self._name = name or numbered(name_of(type(self)))
@@ -108,6 +114,8 @@ class Layer(Configurable, tf.Module):
         if input_shape is None:  # as older programs say it
             before = None if input_dim is None else (input_dim,)
             input_shape = before if batch_input_shape is None else tuple(batch_input_shape)[1:]
+        if constraints:
+            self._constraints = Constraints(self, constraints)
         if activity_regularizer is not None:
             self.activity_regularizer = regularizers.get(activity_regularizer)
         self.dtype_policy: DTypePolicy = policy_of(dtype)
@@ -145,6 +153,8 @@ class Layer(Configurable, tf.Module):
             def noted(self: Layer, input_shape: Any = (), *more: Any, **named: Any) -> None:
                 build(self, input_shape, *more, **named)
                 self.built = True
+                if self._constraints is not None:
+                    self._constraints.check()
 
             cls.build = noted  # type: ignore[method-assign]
 
@@ -159,6 +169,7 @@ class Layer(Configurable, tf.Module):
         trainable: bool = True,
         dtype: Any = None,
         regularizer: Any = None,
+        constraint: Any = None,
     ) -> tf.Variable:
         """A new Variable of this layer.
 
@@ -173,6 +184,8 @@ class Layer(Configurable, tf.Module):
             By default the layer's.
         regularizer : str or callable, optional
             What the weight costs, found in :attr:`losses`.
+        constraint : str or callable, optional
+            What the weight is made after each step of an optimizer.
         """
         if name is not None and not isinstance(name, str):  # add_weight(shape, ...)
             name, shape = None, name
@@ -180,12 +193,13 @@ class Layer(Configurable, tf.Module):
         made = self.__dict__.setdefault("_made", [])
         first, dtype = initializers.get(initializer), tf.as_dtype(dtype or self.dtype)
         whole = f"{self.name}/{name or f'weight_{len(made)}'}"
-        kind = (
-            Weight
-            if self.compute_dtype != self.variable_dtype and not self._in_that_of_weights
-            else tf.Variable
-        )
+        if constraint is None and self._constraints is not None:
+            constraint = self._constraints.of(name)
+        short = self.compute_dtype != self.variable_dtype and not self._in_that_of_weights
+        kind = kind_of_weight(short, constraint)
         variable = kind(lambda: first(tf.as_shape(shape), dtype=dtype), trainable, dtype=dtype, name=whole)
+        if constraint is not None:
+            variable.constraint = constraints.get(constraint)
         made.append(variable)
         if regularizer is not None:
             self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))

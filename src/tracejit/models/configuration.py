@@ -380,6 +380,7 @@ def _modules() -> dict[str, Any]:
         "schedules": tf.optimizers.schedules,
         "initializers": tf.initializers,
         "regularizers": tf.keras.regularizers,
+        "constraints": tf.keras.constraints,
         "activations": tf.activations,
     }
 

@@ -264,7 +264,8 @@ class Optimizer(Configurable, tf.Module):
         self.apply_gradients(zip(grads, trainable_variables, strict=True))
 
     def _step(self, variable: tf.Variable, gradient: Any, rate: tf.Tensor, step: tf.Tensor) -> None:
-        if isinstance(gradient, tf.IndexedSlices) and self.weight_decay is None:
+        constraint = variable.constraint
+        if isinstance(gradient, tf.IndexedSlices) and self.weight_decay is None and constraint is None:
             rows = self.rows_of_step(gradient, rate)
             if rows is not None:
                 variable.assign_sub(rows)
@@ -275,7 +276,7 @@ class Optimizer(Configurable, tf.Module):
             value = value - value * self.weight_decay * rate
         state = {k: s.current() for k, s in slots.items()}
         value, changed = self.update(value, gradient, state, rate, step)
-        variable.assign(value)
+        variable.assign(value if constraint is None else constraint(value))
         for key, new in changed.items():
             slots[key].assign(new)
 

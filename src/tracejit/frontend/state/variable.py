@@ -91,6 +91,8 @@ class Variable(ByPosition, TensorMethods):
     __array_priority__ = 1000
     #: Does it count what has been drawn? Then values drawn while tracing count too.
     counts_draws = False
+    #: What an optimizer makes its value after each step; weights of layers may have one.
+    constraint: Any = None
 
     def __init__(
         self, initial_value: Any, trainable: bool | None = None, *, dtype: Any = None, name: str | None = None
