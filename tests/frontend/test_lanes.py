@@ -204,6 +204,17 @@ def test_numbers_of_numpy_take_the_place_of_arrays_of_their_dtype() -> None:
     assert took_the_lane(f, x4, np.int64(1))  # a call that Python made leaves the entry
 
 
+def test_columns_are_not_looked_at_every_other_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = ready(tf.function(lambda x: x * 2), x4)
+    offer, offered = lanes.Lane.offer, []
+    monkeypatch.setattr(lanes.Lane, "offer", lambda *given: (offered.append(given), offer(*given))[1])
+    column = np.ones((4, 3))[:, 1]
+    for _ in range(60):
+        f(column)
+    assert len(offered) == 1
+    assert took_the_lane(f, x4)
+
+
 def test_whatever_the_arguments_are_it_is_as_in_python() -> None:
     rng, numbers = random.Random(0), np.random.default_rng(0)
 

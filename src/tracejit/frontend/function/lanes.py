@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 else:
     kernels = Later("...compiler.kernels", __package__)
 
-#: Calls that go the Python way before the next one is looked at: after one that took the lane, and after one that could
-#: not; and those that are worth compiling the lane's code, which is done once per machine.
+#: Calls that go the Python way before the next one is looked at: after one that was written down, and after one that
+#: cannot be, or has been; and those that are worth compiling the lane's code, which is done once per machine.
 _SOON, _LATER, _MANY, _NEVER = 2, 64, 1000, 1 << 62
 #: How often a function's calls are written down anew since the settings are others, as those of each block are.
 _MOST_SETTINGS = 16
@@ -104,9 +104,10 @@ class Lane:
         call = self._parameters.described(args, kwargs)
         if made.arguments is not None and made.arguments.floats:
             call = call.with_floats(self._parameters.given(args, kwargs))
-        if _is_for(made, call) and self._admits(self._entries, machine, call, args, kwargs, made):
+        wait = _is_for(made, call) and self._admits(self._entries, machine, call, args, kwargs, made)
+        if wait:
             room.call_by(function, machine.call, self._entries.address)
-            return _SOON
+            return wait
         self._patience = min(4 * self._patience, _NEVER)
         return self._patience
 
@@ -118,30 +119,31 @@ class Lane:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         made: Specialization,
-    ) -> bool:
+    ) -> int:
+        """How many calls to wait, if calls like this one are written down now; else 0."""
         called.know_thread()
         executable = made.ready()
         if executable is None or not entries.serves(executable) or executable.calls_python:
-            return False
+            return 0
         if self._settings is not settings.current():
             if table.forgotten >= _MOST_SETTINGS:
-                return False
+                return 0
             self._settings = settings.current()
             self._known.clear()
             table.forget()
         try:
             reader = _Arguments(call, args, kwargs)
             if reader.key in self._known:
-                return True
+                return _LATER  # its arrays are not as they must be: a column of a matrix, say
             taken = _taken(reader, made)
         except (Unknown, RecursionError):
-            return False
+            return 0
         taken.arguments, taken.names, taken.settings = len(args), tuple(kwargs), self._settings
         shapes = [x.shape for x in (*call.ndarrays(), *made.held_arrays())]
         if not table.add(executable, machine.stop, taken, shapes, executable.constant_bytes):
-            return False
+            return 0
         self._known.add(reader.key)
-        return True
+        return _SOON
 
 
 def _is_for(made: Specialization, call: Call) -> bool:
