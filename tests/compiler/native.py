@@ -22,7 +22,7 @@ F8, F4, I8, I4, B1, F2 = (np.dtype(t) for t in ("f8", "f4", "i8", "i4", "?", "f2
 U1, U4, U8, I1, I2 = (np.dtype(t) for t in ("u1", "u4", "u8", "i1", "i2"))
 N, M = Dim.of("n"), Dim.of("m")
 HOST = Target.of(cpu.host().features)
-SSE = Target(16, has_fma=False, has_gather=False, has_masks=False, has_permute=False)
+SSE = Target(16, has_fma=False, has_masks=False, has_permute=False)
 
 
 def given(name: str, dtype: np.dtype, size: Size, slot: int) -> Buffer:

@@ -1,4 +1,4 @@
-"""What an exported function reads besides its arguments: Variables and tensors, by names that people know them by."""
+"""Variables and tensors that an exported function reads besides its arguments, and readable names for them."""
 
 from __future__ import annotations
 

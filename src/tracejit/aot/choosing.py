@@ -1,4 +1,4 @@
-"""`wrt`: which inputs of an exported function it is differentiated by, as users say it."""
+"""`wrt`: the inputs by which an exported function is differentiated, as users specify them."""
 
 from __future__ import annotations
 

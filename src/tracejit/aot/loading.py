@@ -1,4 +1,4 @@
-"""`load`: an artifact from a file, of which nothing is believed before it has been looked at."""
+"""`load`: an artifact from a file, which is validated before anything in it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exported function gives: for each kind of output what it needs, how it is computed, what it is called.
+"""The outputs of an exported function: what each kind needs, how it is computed, and its name.
 
 A kind is one record. All kinds of one export are computed in one graph, in which what they share is computed once.
 """

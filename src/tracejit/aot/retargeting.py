@@ -1,4 +1,4 @@
-"""Code for other processors, from the graph that an artifact keeps: here alone a loaded one needs the compiler."""
+"""Compilation of the graph of an artifact for other processors: the only use of the compiler by a loaded artifact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification: does an artifact compute what was kept when it was made, and are its gradients those of its values?"""
+"""Verification of an artifact: its results against the stored sample, its gradients against finite differences."""
 
 from __future__ import annotations
 

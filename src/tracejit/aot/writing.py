@@ -1,4 +1,4 @@
-"""What an artifact is written as: files by the end of their name, calling modules by their language.
+"""The files of an artifact: libraries and objects by their suffix, calling modules by their language.
 
 Another kind of file is one row of `FILES`; another language one row of `LANGUAGES`, which gives it files, too.
 """

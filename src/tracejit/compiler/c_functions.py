@@ -1,4 +1,4 @@
-"""The C functions around an exported entry, as an LLVM module: what a caller knows becomes what an entry is given.
+"""The C functions around an exported entry, as an LLVM module: they convert C parameters to those of the entry.
 
 The entry is joined with its constants and library kernels by a function with the same convention, which is what this
 package calls; the C function builds buffers, sizes and ctx on its stack. Nothing here needs a library: memory that

@@ -1,4 +1,4 @@
-"""Where the code of graphs is kept, and what it is known by: the one place that decides whether a graph is compiled.
+"""The cache of compiled graphs and its keys: the one place that decides whether a graph is compiled.
 
 A graph that is met again is looked for in three places. With the graph itself is its executable, loaded and linked,
 by the settings that shape code. In this process's memory is the object, by everything its code depends on:

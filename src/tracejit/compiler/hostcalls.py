@@ -1,4 +1,4 @@
-"""Ops whose kernels compiled code calls: how such a call is spelled in a program, and what is behind it.
+"""Ops whose kernels compiled code calls in Python: how programs encode such a call, and how it runs.
 
 The spelling is all an object file knows: the op, its attributes and what its arguments look like. So it holds in any
 process.

@@ -1,4 +1,4 @@
-"""What compiled code depends on besides what is compiled: this package's own code and the LLVM in use.
+"""What compiled code depends on besides its source: this package's own code and the version of LLVM.
 
 Both are found without loading either.
 """

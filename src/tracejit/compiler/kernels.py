@@ -1,4 +1,4 @@
-"""Code that belongs to no graph: library kernels, the thread pool, what makes calls. Each is made once per machine.
+"""Code that belongs to no graph: library kernels, the thread pool, the call lane. Each is made once per machine.
 
 It is kept on disk under its name, this package's own code, the processor and the LLVM in use.
 """

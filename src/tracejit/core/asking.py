@@ -1,4 +1,4 @@
-"""Who asks whether two sizes are equal: a program, which wants the answer of its call, or the compiler."""
+"""Who compares two sizes: a program, which needs the answer for its call, or the compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the door speaks with: a record of a call, what means calls, and what listens to them. Knows no thread."""
+"""The types of op dispatch: records of calls, interpreters, and listeners. Knows no thread."""
 
 from __future__ import annotations
 

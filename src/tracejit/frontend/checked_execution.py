@@ -1,4 +1,4 @@
-"""Checked execution: what is compiled while ``settings(nans=True)`` tells where the first NaN or infinity was made.
+"""Checked execution: code compiled under ``settings(nans=True)`` reports where the first NaN or infinity was made.
 
 It fails where not all was finite; then the graph is run again op by op, which raises at the first op that made what is
 not finite of what is. Results are those of the graph compiled as ever.

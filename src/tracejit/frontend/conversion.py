@@ -1,4 +1,4 @@
-"""From Python values to tensors, by name: what users call to make one."""
+"""Conversion of Python values to tensors: `constant`, `convert_to_tensor` and their like."""
 
 from __future__ import annotations
 

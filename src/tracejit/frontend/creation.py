@@ -1,4 +1,4 @@
-"""Making tensors by rule: constant fills, ranges, identity matrices."""
+"""Functions that create tensors: fills, ranges, identity matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a graph becomes something that runs: the one place that loads the compiler, at the first compilation."""
+"""Execution of graphs: the one place that loads the compiler, at the first compilation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs ask of the machine and say about when things are done.
+"""Devices and placement: what programs query about the machine, and contexts that have no effect here.
 
 There is one device, the CPU, and things are done in the order in which they are written.
 """

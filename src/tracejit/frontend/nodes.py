@@ -1,4 +1,4 @@
-"""Nodes: classes of the user's that are nests as tuples are: those that are registered, and dataclasses.
+"""User classes that are nests, as tuples are: registered classes and dataclasses.
 
 A node's children are taken out and put into another one of its class; what else it has is part of the structure and is
 compared exactly. Knows neither tensors nor how nests are walked.

@@ -1,4 +1,4 @@
-"""Nests: lists, tuples, named tuples, dicts and nodes whose leaves are everything else, taken apart and rebuilt.
+"""Nests: flattening and rebuilding lists, tuples, named tuples, dicts and registered classes.
 
 A structure is hashable and compares by content, so it can be part of a cache key. Knows neither tensors nor
 NumPy. None is a structure without leaves. Nodes are classes of the user's, see `nodes`.

@@ -1,4 +1,4 @@
-"""Graphs that hold text, as machine code: in place of each string it moves a number that the call knows it by.
+"""Graphs with strings as machine code: each string is represented by a number that is looked up after the call.
 
 The graph that is compiled has integers where this one has text. A call gives every string that it meets a number, equal
 strings the same; the numbers mean something while it runs and to nobody else, so no code, no constant and no other call

@@ -1,4 +1,4 @@
-"""Tracebacks as users read them: their own frames, and one line of ours, that of what they called.
+"""Tracebacks without internal frames: the frames of the user, and one of this package.
 
 Compiled functions shorten theirs when an error leaves them; what shows errors at the end of a program, in a thread and
 in a notebook does so with any. ``settings(internal_frames=True)`` shows all. Nothing is done before there is an error.

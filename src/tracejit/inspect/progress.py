@@ -1,4 +1,4 @@
-"""Progress bars: of compiled loops, and of what Python goes through one by one.
+"""Progress bars of compiled loops and of long work in Python.
 
 Knows what a running loop tells, not how it is asked.
 """

@@ -1,4 +1,4 @@
-"""The registry as users see it: every op under its type name, and a page that says which have gradients."""
+"""The op registry for users: every op under its type name, and a table of which have gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers in which every step of one sequence takes a mean of the steps of another, weighted by how they fit.
+"""Attention layers: weighted means of the steps of one sequence for every step of another.
 
 A query is compared with keys, one for each value; the softmax of the scores weighs the values. Sources: Bahdanau, Cho,
 Bengio, 2014 (additive); Luong, Pham, Manning, 2015 (products); Vaswani et al., 2017 (several heads, scaled).

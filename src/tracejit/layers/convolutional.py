@@ -1,4 +1,4 @@
-"""Layers that move windows over sequences and images: convolutions, along each axis by itself, and backwards."""
+"""Convolutional layers for sequences and images: plain, depthwise, separable and transposed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plain layers: dense, activation, shapes, dropout, embedding."""
+"""Core layers: dense, activation, reshaping, dropout, embedding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands at the beginning of a network: the shape of its input, and layers that bring numbers to one scale."""
+"""Input layers: the shape of the input of a network, and layers that rescale its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers without weights that join several inputs into one, and functions that do the same."""
+"""Layers without weights that merge several inputs, such as Add and Concatenate, and the same as functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers that give what passes through them mean 0 and variance 1, up to a learned scale and offset."""
+"""Normalization layers: outputs have mean 0 and variance 1, up to a learned scale and offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers without weights that join neighbouring places of sequences and images, or all of them, into one."""
+"""Pooling layers: means and maxima over windows or over all steps."""
 
 from __future__ import annotations
 

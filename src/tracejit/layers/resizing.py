@@ -1,4 +1,4 @@
-"""Layers without weights that add places to sequences and images, take some away, or order axes anew."""
+"""Layers without weights that pad, crop, upsample or permute sequences and images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers for sequences: steps that do not count, both directions at once, one layer for each step."""
+"""Layers for sequences: masking, bidirectional layers, and one layer applied to each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers one after the other."""
+"""Sequential: a chain of layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trainer: how a network is fitted to data, evaluated, and asked for predictions, batch by batch.
+"""Trainer: fitting, evaluation and prediction of a network, batch by batch.
 
 One step is a method that users may replace; it is compiled unless they say otherwise. Knows no layer.
 """

@@ -1,4 +1,4 @@
-"""What a network is fed with: arrays as batches, batches as examples, labels and weights. Knows no network."""
+"""Inputs of training: arrays to batches, and batches to examples, labels and weights. Knows no network."""
 
 from __future__ import annotations
 

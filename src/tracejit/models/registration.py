@@ -1,4 +1,4 @@
-"""Names that classes and functions of a program have in files.
+"""The names that user-defined classes and functions have in files.
 
 Files name classes, they never hold code: what a name means is said by the program that reads the file.
 """

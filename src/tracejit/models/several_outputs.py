@@ -1,4 +1,4 @@
-"""Losses and metrics of networks with several outputs: each has its own, and the losses are added up with weights.
+"""Losses and metrics of networks with several outputs, and their weighted sum.
 
 An output is known by its name: the key where outputs are a dict, the name of the layer that makes it, or its number.
 """

@@ -1,4 +1,4 @@
-"""Blocks of places moved to channels or to the batch, and back."""
+"""Space to depth and space to batch, and their inverses."""
 
 from __future__ import annotations
 

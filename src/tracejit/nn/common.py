@@ -1,4 +1,4 @@
-"""What networks are made of besides activations and losses: moments, normalisation, dropout, look-ups.
+"""Common parts of networks: moments, normalization, dropout, embedding look-up.
 
 Functions of tensors without state of their own; layers hold the Variables.
 """

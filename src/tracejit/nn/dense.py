@@ -1,4 +1,4 @@
-"""What a dense layer computes: in eager programs one op, in traces its parts, which the compiler knows best."""
+"""The dense layer: one op in eager programs, its parts in traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transposed convolutions: the linear maps whose transposes convolutions are. They make images larger.
+"""Transposed convolutions, the linear transposes of convolutions, which enlarge images.
 
 They are the derivative of a convolution by its input, an op of its own.
 """

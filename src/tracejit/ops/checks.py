@@ -1,4 +1,4 @@
-"""Checks that run with the program: an assertion stays where it was written, also in compiled code."""
+"""Run-time checks: assertions as ops, which keep their place in compiled code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an op becomes code: the kinds of lowering an op may declare.
+"""The kinds of lowering that an op may declare.
 
 Declarations only. A `Nests` rule is a function of a builder that the compiler passes in, so ops never import
 the compiler. A view argument has ``shape`` and the methods ``sliced``, ``transposed``, ``reshaped`` …

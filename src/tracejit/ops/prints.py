@@ -1,4 +1,4 @@
-"""Printing while a program runs: how the elements of a tensor look, and the op that writes them.
+"""Printing at run time: the text of the elements of a tensor, and the op that prints.
 
 Compiled code calls the op's kernel, so text is made in one place. Knows arrays and streams, not how users say what
 to print.

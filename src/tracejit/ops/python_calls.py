@@ -1,4 +1,4 @@
-"""Functions of the program as ops: compiled code calls them, in Python, each time it comes by.
+"""Python functions as ops: compiled code calls them, in Python, in program order.
 
 An op names its function by a number, which means something in this process alone: no such code is kept in files. What
 the functions do with arrays is not known here.

@@ -1,4 +1,4 @@
-"""Sizes from numbers: which sizes a traced tensor of integers holds, as ``tf.shape(x)[0]`` does.
+"""Sizes from numbers: the sizes that a traced integer tensor such as ``tf.shape(x)[0]`` holds.
 
 Read off the graph, where what was computed from sizes is a size again. A number that nobody knows becomes one by
 counting: a loop that runs so often makes an axis as long. Knows of no op but how it passes sizes on.

@@ -1,4 +1,4 @@
-"""Which ops take any element as it is: those that move elements without looking at them, or hold their bits.
+"""Ops that accept elements of any type, because they move elements without computing with them.
 
 These are text, bfloat16, or both; equal text is told, too. `text_values` has what looks at text, and
 `core.tracing.promotion` how bfloat16 is computed.

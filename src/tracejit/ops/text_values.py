@@ -1,4 +1,4 @@
-"""Text, which tensors hold as Python bytes: what is computed of it, at once or where a compiled function runs.
+"""Strings, which tensors hold as Python bytes: functions of them, eagerly or in compiled functions.
 
 Ops that move elements take text as it is; all else Python computes: of tensors that have values at once, else by a
 `text_call`, each time that the code comes by.

@@ -1,4 +1,4 @@
-"""What may happen while machine code runs: Ctrl-C ends it, and whoever listens hears where its loops are.
+"""Interruption of machine code: Ctrl-C, and listeners that hear where loops are.
 
 Python runs signal handlers only between bytecodes, and an exception raised by one inside a callback would be
 lost. So for the time of a call the handler only takes a note. Code that polls comes here, where the note is handed

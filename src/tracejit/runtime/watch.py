@@ -1,4 +1,4 @@
-"""Where loops of running machine code are, and who is told: progress bars, and a warning about endless loops.
+"""Listeners of running loops: progress bars, and a warning about endless loops.
 
 Code that polls has noted in its context which loops it is in. Knows the calling convention and the settings, not
 how code is called or interrupted.

@@ -1,4 +1,4 @@
-"""Products: matrix products that a loop does row by row, done for all rows at once outside of it.
+"""Matrix products that a loop computes row by row, replaced by one product of all rows outside of the loop.
 
 `multiply_rows` moves the product of a scanned row with a captured matrix in front of the loop. `sum_products` moves
 a sum of products over the iterations, as the gradient of a captured matrix is, behind it, and `multiply_results`

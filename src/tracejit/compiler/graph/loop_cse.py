@@ -1,4 +1,4 @@
-"""Matching: which values of one region equal values of another, and one loop that is two loops at once.
+"""Common subexpressions of loops: equal values of two regions are matched, and two loops become one.
 
 Nodes are equal when op, attributes and (the images of) inputs are. Two loops of the same length that carry the same
 values become one that returns what either does. Valid graphs in, valid graphs out; no value changes.

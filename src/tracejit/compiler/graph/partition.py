@@ -16,8 +16,8 @@ from ...core.ir.graph import Graph, Node, Value, binding_rows, note_sizes, silen
 from ...core.tensor import Tensor
 from ...core.tracing.prune import prune
 from ...core.tracing.trace import trace
-from .met_again import met_again
 from .passes import LOOP_PASSES
+from .recurring_graphs import cached_for_equal
 from .rematerialize import held_cost, keep_cost, repeat_cost, values_to_keep
 from .roll import roll
 from .simplify import simplify
@@ -52,7 +52,7 @@ def partition(graph: Graph) -> Partitioned:
     """Split `graph` and its reverse-mode gradient; remembered on the graph, and for equal ones that are met again."""
     key = ("partitioned", settings.current().fastmath)
     if key not in graph.derived:
-        graph.derived[key] = met_again(graph, _partition)
+        graph.derived[key] = cached_for_equal(graph, _partition)
     return graph.derived[key]
 
 

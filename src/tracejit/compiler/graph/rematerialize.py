@@ -1,4 +1,4 @@
-"""What to keep: the cheapest values from which later work can make all it needs.
+"""Which values a forward keeps: the cheapest set from which the backward can compute all it needs.
 
 A minimum cut with two costs per value: keeping it moves its bytes to memory and back, not keeping it repeats its
 work. Knows nothing of who keeps: a forward for its backward, or a loop for another loop.

@@ -1,4 +1,4 @@
-"""Roll: steps that a Python loop wrote out, one after the other, become a loop again.
+"""Rolling: the repeated steps of a Python loop that tracing has unrolled become a loop again.
 
 A run is a stretch of nodes in which the same ops follow each other again and again, each round wired as the round
 before. What a round reads is its own, or of the last round, or was there before the run: the same value for all rounds

@@ -1,4 +1,4 @@
-"""Residuals: what a loop computes and a later loop over its rows computes again, saved as further rows.
+"""Residuals: values that a loop computes and a later loop computes again from its rows, saved as further rows.
 
 The backward of a loop runs over the carries its forward kept and computes the body again from them. Here the two
 loops meet in one graph, after differentiation: nodes of the later body that equal nodes of the earlier one, seen

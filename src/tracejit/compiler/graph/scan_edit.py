@@ -1,4 +1,4 @@
-"""Rows of loops: a loop that reads values of its body from arrays, or writes values of its body to arrays.
+"""Edits of loops: reading values of the body from arrays (xs), or writing them to arrays (ys).
 
 A valid loop in, a valid one out. Knows nothing of why.
 """

@@ -1,4 +1,4 @@
-"""Simplify: rules, common subexpressions, literals computed ahead, calls written in place, dead code.
+"""Simplification: rewrite rules, common subexpressions, constant folding, inlining of calls, dead code.
 
 One pass forwards builds the new graph node by node, applying rules until none fits; one pass backwards drops
 what nothing needs. Both visit each node once, so the work is linear in the graph. Regions are simplified with

@@ -1,4 +1,4 @@
-"""bfloat16 in graphs that are compiled: its bits, kept as integers, and casts that are arithmetic on bits.
+"""bfloat16 in compiled graphs: values are held as integers, and casts are arithmetic on bits.
 
 The door (`core.tracing.promotion`) lets graphs compute in float32, so that bfloat16 stands only where values are kept
 or handed on: inputs and outputs, constants, what loops carry, casts. No later pass and no code hears of it.

@@ -1,4 +1,4 @@
-"""Watching numbers: a graph that fails where not all that it computes is finite, by a flag that is 0.0, or then NaN.
+"""The NaN mode of compiled code: the graph also computes a flag that is NaN where any value is not finite.
 
 ``v * 0`` is NaN where `v` is not finite, and so are sums with it. Most ops pass on what is not finite, so that only the
 last of several is looked at; which do is found by trying. Where one does not, its result is made NaN; where none reads

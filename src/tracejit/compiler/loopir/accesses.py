@@ -1,4 +1,4 @@
-"""What a nest does, as far as scheduling asks: its accesses, what varies with which axis, what is alive.
+"""An analysis of nests for the schedule: accesses, which values vary with which axis, what is live.
 
 Found in one walk over the statements. Decides nothing.
 """

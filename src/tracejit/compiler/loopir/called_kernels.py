@@ -1,4 +1,4 @@
-"""The library kernels that programs call: what they take, which of it they write, and what they mean in NumPy.
+"""The library kernels that programs call: their operands, which of these they write, and a NumPy reference.
 
 A record says all that the verifier, the interpreter and the emitter must know; the code is in ``codegen``.
 """

@@ -1,4 +1,4 @@
-"""What whole statements do, everything inside of them included: the effects of single ones, folded.
+"""The effects of statements and of all statements inside of them.
 
 Decides nothing; the passes ask it what may change places.
 """

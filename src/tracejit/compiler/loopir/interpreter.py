@@ -1,4 +1,4 @@
-"""An interpreter of the loop IR in NumPy: what a program means, said once and plainly.
+"""An interpreter of the loop IR in NumPy, which defines what a program means.
 
 It stands between the eager kernels and the machine code, so that a wrong number can be blamed on one side. It
 knows the data in ``loops.py`` and nothing of graphs, schedules or LLVM. A nest runs as array expressions

@@ -1,4 +1,4 @@
-"""How far accesses reach in their buffers while loops run, as far as it is known before they do."""
+"""The ranges of buffers that accesses touch while loops run, as far as they are known beforehand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes of indices: how static slices that overlap divide an array. Knows sizes and nothing else."""
+"""Boxes of indices: how overlapping static slices divide an array. Knows sizes and nothing else."""
 
 from __future__ import annotations
 

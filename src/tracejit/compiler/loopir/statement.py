@@ -1,4 +1,4 @@
-"""What every statement of the loop IR says of itself, so that passes need not know which one it is.
+"""The interface of statements of the loop IR, so that passes need not distinguish their kinds.
 
 Knows no statement by name.
 """

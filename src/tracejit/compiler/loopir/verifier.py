@@ -1,4 +1,4 @@
-"""The rules a loop program keeps, checked: run after lowering and after every pass that rewrites loops.
+"""The verifier of loop programs, which runs after lowering and after every pass that rewrites loops.
 
 What ``loops.py`` says in words is decided here as far as it can be without running: names and where they are
 visible, dtypes, who may store where, what may feed an accumulator, indices that must leave their buffer. It

@@ -1,4 +1,4 @@
-"""Liveness: when the memory behind a value is read for the last time, seen through views, and by what.
+"""Liveness: the last read of the memory behind each value, through all views of it.
 
 Decides nothing; the lowering asks it before an update takes a buffer over.
 """

@@ -1,4 +1,4 @@
-"""Lowering that says of every statement which place in the user's program it stands for: debug information needs it."""
+"""Lowering that records the source location of every statement, for debug information."""
 
 from __future__ import annotations
 

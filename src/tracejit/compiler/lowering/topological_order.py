@@ -1,4 +1,4 @@
-"""The order in which a graph's nodes are lowered: what reads a tensor comes before what may write over it.
+"""The order in which nodes are lowered: readers of a tensor come before nodes that may overwrite it.
 
 An update takes its operand's memory over only when nothing reads that afterwards. Gradients read what an update
 replaced in whatever order their rules were asked. A valid order in, a valid order out.

@@ -76,7 +76,7 @@ def backprop(
     list
         Per source a Tensor, or None where nothing connects it.
     """
-    as_they_were(records)
+    restore_overwritten(records)
     reached = _reached(records, sources)
     wanted = set(sources)
     inherited = state.location
@@ -110,8 +110,8 @@ def backprop(
     return gradients if scattered else [dense(g) for g in gradients]
 
 
-def as_they_were(records: Iterable[Record]) -> None:
-    """Let records hold what calls took and gave, where a program has written to it since."""
+def restore_overwritten(records: Iterable[Record]) -> None:
+    """Replace tensors that a program has overwritten since by the values that the recorded calls took and gave."""
     if Overwritten.exist:
         for record in records:
             record.inputs = tuple([as_recorded(t) for t in record.inputs])

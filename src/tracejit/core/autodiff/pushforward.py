@@ -10,7 +10,7 @@ from ..op import ops
 from ..tensor import Tensor
 from ..tracing.dispatch import Record, apply, located, recording
 from ..tracing.trace import replay, trace
-from .backprop import RecordList, as_they_were, backprop, with_sizes_of
+from .backprop import RecordList, backprop, restore_overwritten, with_sizes_of
 
 Tangent = Any  # Tensor | None
 
@@ -25,7 +25,7 @@ def pushforward(
     records: Sequence[Record], tangents: dict[int, Tangent], targets: Sequence[Tensor]
 ) -> list[Tangent]:
     """Carry tangents (by serial number) forward to `targets`; None where nothing connects them."""
-    as_they_were(records)
+    restore_overwritten(records)
     for record in records:
         ts = [tangents.get(t.serial) for t in record.inputs]
         if all(t is None for t in ts):

@@ -1,4 +1,4 @@
-"""Attributes from elsewhere: are they what an op's declaration says, in the form in which traces hold them?
+"""Validation of attributes from files: each must be what the op's declaration says, in the form that traces use.
 
 In a trace they are canonical (`Op.canonicalize`), and shape rules rely on that. Those in a file anybody has written.
 """

@@ -1,4 +1,4 @@
-"""A graph as a list of nodes with names, as programs written for other libraries ask for it."""
+"""A graph as a list of named nodes, the form in which programs for other libraries read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs from elsewhere: what the text in a file may say, as a trace of our own.
+"""Graphs from files: their text is validated by tracing it again through the ops.
 
 Compiled code believes its graph: a size that is too large in a file would let it read memory that is nobody's. So
 nothing in the text is believed but which ops are called on what, with which attributes. All of it is called again

@@ -1,4 +1,4 @@
-"""Python's stack is finite: what to say when calls, or values inside of each other, have filled it.
+"""Recursion that exceeds Python's stack: errors for calls and for values that are nested too deeply.
 
 Walks over graphs and records do not call themselves per node, so that no program is too long; what is left are the
 user's own calls, of which each takes several of ours while it is traced.

@@ -1,4 +1,4 @@
-"""The door: every op call, eager or traced, goes through `apply`, and the interpreter in charge says what it means.
+"""Op dispatch: every op call, eager or traced, goes through `apply`, and the current interpreter decides its meaning.
 
 With nothing tracing and nothing recording, `apply` runs the kernel and wraps the result: the fast lane. A lane
 may skip work, never add meaning. Knows no op, no tape and no trace by name.

@@ -1,4 +1,4 @@
-"""What follows from an op's facts, said in its docstring: parameters, shapes, dtypes and errors.
+"""Parts of an op's docstring that follow from its declaration: parameters, shapes, dtypes and errors.
 
 Dtypes are not told but asked: the shape rule is run on one of each kind, and says what it makes of it.
 """

@@ -1,4 +1,4 @@
-"""Who answers for whole derivatives: guards come and go, and say what carries a derivative. What they do is theirs."""
+"""The registry of guards: recorders that answer for whole derivatives and know which tensors carry one."""
 
 from __future__ import annotations
 

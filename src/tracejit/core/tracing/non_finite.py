@@ -1,4 +1,4 @@
-"""Non-finite numbers: which op made the first NaN or infinity of finite inputs, forwards or backwards.
+"""The NaN mode: the first op, forward or backward, that made a NaN or infinity from finite inputs.
 
 With ``settings(nans=True)`` every op that runs kernel by kernel is looked at here; compiled code tells only that
 something was not finite, and is then run again kernel by kernel. Loaded when something is to be looked at.

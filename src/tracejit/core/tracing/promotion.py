@@ -1,4 +1,4 @@
-"""Promotion: the one dtype that tensors, arrays and Python numbers meet in, which take over that of a tensor."""
+"""Type promotion: the common dtype of tensors, arrays and Python numbers; the latter adopt the dtype of a tensor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead code: nodes nothing needs, and of loops and branches the carries, rows, captures and results nothing needs.
+"""Dead code elimination in graphs: unused nodes, and unused carries, rows, captures and results of loops and branches.
 
 A loop keeps a carry only if its last value, a live row, or the condition depends on it. Works backwards, once.
 """

@@ -1,4 +1,4 @@
-"""Recipes: the op calls that a function comes to, remembered by what decides them, and from then on simply made.
+"""Recipes: the op calls that a function makes, cached by what determines them, and replayed from then on.
 
 For functions that only arrange ops: which ones follows from plain arguments, shapes and dtypes. Where nothing records,
 the kernels are called one after another; on a tape every call goes through the door and is recorded as ever.

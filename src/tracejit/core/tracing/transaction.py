@@ -1,4 +1,4 @@
-"""Attempts at tracing: what one does to the trace, to tapes and to Python's objects stands as a whole or not at all.
+"""Attempts at tracing as transactions: effects on the trace, tapes and Python objects are kept or undone together.
 
 A loop, a branch or a functional form may have to be traced again: a type was another one than thought, a Variable
 turned out to be assigned, a list to grow. Each try is an :class:`Attempt`; the one that stands is kept, the others

@@ -1,4 +1,4 @@
-"""NumPy's own arrays in programs that compute with tensors: ``np.zeros(n)`` that is filled, ``np.array([x, y])``.
+"""NumPy arrays that traced programs create and fill with tensors: ``np.zeros(n)``, ``np.array([x, y])``.
 
 NumPy cannot write a tensor into an array without taking its value. An array that one name alone holds may become a
 tensor instead, and nobody can tell; one that is known elsewhere may not, for who holds it waits for the change.

@@ -1,4 +1,4 @@
-"""Builtins that mean something else where tensors are traced: what converted functions call in their place."""
+"""Replacements of Python builtins in converted functions, for calls with traced tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that reach out of the program, as they are where a body may be traced more than once, or need not run at all.
+"""Calls with effects outside of the program, such as opening files, and how attempts at tracing treat them.
 
 What only tells waits until the attempt at tracing stands, so that it is told once. What asks or takes, and what
 writes files, is refused by name in branches and loops: it would happen once, however often these run.

@@ -1,4 +1,4 @@
-"""Python numbers that go round in a loop take the dtype of what they meet, as they do elsewhere.
+"""Python numbers that a loop carries take the dtype of the values that they are combined with.
 
 In a trace the body tells: it is traced again with the number in the dtype that it gave. Eagerly the first iteration
 tells, and it gets the number as a `Weak` where something wider is in sight, so that no digit is lost.

@@ -1,4 +1,4 @@
-"""Unrolled loops: a warning when compiling took long, naming the line that most of the operations come from."""
+"""A warning when compiling takes long, which names the line that most of the operations come from."""
 
 from __future__ import annotations
 

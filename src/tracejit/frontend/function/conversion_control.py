@@ -1,4 +1,4 @@
-"""What programs say to the conversion of control flow: to show it, to leave a function out of it, and hints."""
+"""Controls of the conversion of control flow: showing the result, excluding a function, hints."""
 
 from __future__ import annotations
 

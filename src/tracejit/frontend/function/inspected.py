@@ -1,4 +1,4 @@
-"""What compiled functions show of themselves: source, graphs, programs, code, memory, and how they look."""
+"""Inspection of compiled functions: source, graphs, loop programs, code, memory, and their HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lanes: calls of compiled functions that were made before are made by machine code from then on.
+"""Lanes of compiled functions: calls of a kind that was made before run in machine code.
 
 A call that went the Python way is written down as tables: where its arrays were among the arguments, what else there
 was, what the result is made of, which Variables it reads and assigns. From the next one on the code compares and calls,

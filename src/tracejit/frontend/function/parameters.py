@@ -1,4 +1,4 @@
-"""Parameters: what a Python function takes, and the arguments of a call in the form that traces are kept by.
+"""The parameters of a Python function, and the arguments of a call in the form that selects a trace.
 
 Knows signatures, defaults and the ``input_signature``; neither traces nor runs anything.
 """

@@ -1,4 +1,4 @@
-"""Retracing: a warning, once per function, when nearly every call traces it anew, which says what kept changing."""
+"""A warning, once per function, when nearly every call traces again; it names the argument that changes."""
 
 from __future__ import annotations
 

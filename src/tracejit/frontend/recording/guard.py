@@ -1,4 +1,4 @@
-"""Guard: the recording of the transforms of functions, which answer for the whole derivative or refuse.
+"""Guard: the recorder of function transforms, which returns the whole derivative or raises.
 
 A value that leaves (`numpy()`, `float()`, an array of SciPy's) loses its derivative, and nothing tells what becomes of
 it. A guard notes where the value of something that carries a derivative left; from then on all that enters from

@@ -1,4 +1,4 @@
-"""Losses: where in a graph a value that carries a derivative is taken out of its sight, and which results it reaches.
+"""Lost derivatives in graphs: where a value that carries a derivative is converted, and which results depend on it.
 
 In a graph that is done by the op `number`, which stands for ``float(x)``. It ends the way of gradients, as it does
 eagerly; transforms of functions ask here, and refuse.

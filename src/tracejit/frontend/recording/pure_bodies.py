@@ -1,4 +1,4 @@
-"""What the body of a Python function depends on besides its arguments, where its bytecode tells that.
+"""Purity of Python functions, decided from their bytecode: what a body depends on besides its arguments.
 
 A body of which all is known computes with its arguments and its own names alone, with functions of the same kind, ops
 and constants: run twice on arguments of the same types it does the same twice, and nobody else can tell how often it

@@ -1,4 +1,4 @@
-"""What each call of a compiled function takes from outside before it runs: the next elements of iterators.
+"""Inputs that each call of a compiled function takes from outside, such as the next elements of iterators.
 
 They are inputs of the graph, so that a call has one of each whatever is done with it, gradients included. There are
 as many as the function says in its own body: none in branches and loops, which may run any number of times.

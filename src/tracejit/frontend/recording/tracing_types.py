@@ -1,4 +1,4 @@
-"""Objects that say themselves which of them one trace serves: the protocol of ``__tf_tracing_type__``."""
+"""The protocol ``__tf_tracing_type__``, by which objects say which of them can share a trace."""
 
 from __future__ import annotations
 

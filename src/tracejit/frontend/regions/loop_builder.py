@@ -1,4 +1,4 @@
-"""The `loop` op in the making: how every loop, written as a function or as a statement, comes into a trace.
+"""The builder of the `loop` op: how every loop, a function or a statement, is added to a trace.
 
 What goes round is known when the body has been traced: it tells the types of its results and which Variables it
 assigns, and then it is traced again. Knows nothing of where a loop comes from.

@@ -1,4 +1,4 @@
-"""Memory policies: what the gradient of a loop may keep, as users say it, and what that costs, as reported.
+"""Memory policies: what the gradient of a loop may keep, how users specify it, and the report of its cost.
 
 A policy is in force while a function that has one is traced; loops take it from here. How little memory is made do
 with is `ops.checkpoint`'s business.

@@ -1,4 +1,4 @@
-"""A name that a branch binds to a Variable: which one, is known only when the compiled function runs.
+"""A name that a branch binds to one of several Variables, known only when the compiled function runs.
 
 Eagerly the name stands for the Variable, and what happens to that later is seen through it. So it is read when it is
 used, by its condition, and assigned by it.

@@ -1,4 +1,4 @@
-"""Row updates: tables of which a compiled function changes some rows are updated where they are.
+"""In-place updates: tables of which a compiled function changes some rows are not copied.
 
 A graph that ends by adding to rows of a large Variable would write the Variable's new value beside the old one. The
 graph made here gives the rows instead; whoever runs it adds them afterwards, when nothing can fail any more. Knows

@@ -1,4 +1,4 @@
-"""Variables that a function creates while it is traced: whether it may, and what their first values are.
+"""Variables that a function creates while it is traced: whether this is allowed, and their initial values.
 
 Knows a Variable only as the owner of what a trace holds for it.
 """

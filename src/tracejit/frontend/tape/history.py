@@ -1,4 +1,4 @@
-"""History: what happened under a tape, without any values, so that a missing gradient can be explained afterwards.
+"""History: a log of what happened under a tape, without values, to explain a missing gradient afterwards.
 
 It holds every step, those that no tape follows too, and what took values out of a tape's sight: conversions to
 NumPy, assignments, pauses and resets. The latest ones are kept, up to a limit. Knows nothing of what is asked.

@@ -1,4 +1,4 @@
-"""The operator lane: once they are called often, the operators of eager tensors are machine code.
+"""The operator lane: machine code that replaces the operators of eager tensors once they are called often.
 
 What the code does not know it leaves to the operators in Python, which mean the same; where interpreter or NumPy are
 not laid out as it expects, they stay as they are. See `compiler.codegen.lane.operators`.

@@ -1,4 +1,4 @@
-"""Unconnected gradients: what is given where nothing connects a target and a source."""
+"""Unconnected gradients: the result where nothing connects a target and a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions with a rule of their own whose rule is being traced: a call of theirs in it is their own value.
+"""Custom rules that call their own function: such a call is replaced by the value of the function.
 
 What that means for derivatives is ``ops.control.own_value``'s. Knows nothing of what kinds of rules there are.
 """

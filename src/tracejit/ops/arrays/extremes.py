@@ -1,4 +1,4 @@
-"""The largest, or smallest, of a vector's elements and of the values that are written to them, at integer positions."""
+"""Scatter of minima and maxima: elements of a vector combined with values written at integer positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops whose result is what they are given: they differ in which gradients pass."""
+"""Ops that return their input and differ in which gradients pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions with a rule of their own for derivatives, whose rule calls the function itself.
+"""Custom rules that call their own function: the op that stands for its value in the rule.
 
 Such a rule holds `own_value` in place of the function. Each time the rule is used it is opened: the function with
 its rule takes that place, so that graphs stay finite and every order of differentiation opens one more. Rules lie

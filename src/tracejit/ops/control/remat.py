@@ -1,4 +1,4 @@
-"""Functions whose intermediate values are not kept for the backward but computed again in it, at any order.
+"""Checkpointed functions: intermediate values are computed again in the backward, at any order.
 
 The backward is a graph of the inputs and the cotangents. What it computes again must not be merged with what the
 forward computed, so it starts from the inputs as they are once the cotangents are known.

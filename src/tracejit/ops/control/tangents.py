@@ -1,4 +1,4 @@
-"""Functions that bring the rule of their tangents: one rule for forward mode, its transpose for reverse mode.
+"""Functions with a custom JVP: one rule for forward mode, and its transpose for reverse mode.
 
 The rule is a graph like the body, so it is batched, differentiated again and compiled as anything else. Knows nothing
 of how users state the rule.

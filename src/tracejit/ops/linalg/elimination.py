@@ -1,4 +1,4 @@
-"""What is worked out in loops over columns: systems with a matrix of a dtype for which the compiler has no kernels."""
+"""Elimination as loops over columns, for dtypes without compiled kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernels of dense linear algebra mean, in NumPy: arrays in, arrays out; no failure, but a state that says it.
+"""NumPy references of the dense linear algebra kernels; failures are returned as a status.
 
 A state is 0; the number, from 1, of the pivot at which a matrix cannot be factored; or -1 where it is lost to a NaN.
 """

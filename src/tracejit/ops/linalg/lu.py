@@ -1,4 +1,4 @@
-"""The parts that factoring and solving are compiled as: the factors of a matrix are values, worked out once.
+"""LU factorization and solving as separate ops, so that factors are computed once.
 
 Nobody calls these ops: what users call becomes these when its dtype is one that the compiler's library knows. They do
 not fail; the state they return says what has gone wrong, and who uses them checks it. Of stacks of matrices each.

@@ -1,4 +1,4 @@
-"""Ops on matrices that take stacks of them, with leading axes, where the compiler has kernels for the dtype.
+"""Matrix ops on stacks with leading axes, where the compiler has kernels for the dtype.
 
 Other dtypes, of which one matrix is worked out in loops, are done lane by lane.
 """

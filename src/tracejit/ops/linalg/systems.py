@@ -1,4 +1,4 @@
-"""Systems of linear equations: with a square matrix, and with a triangle, of which nothing else is read."""
+"""Systems of linear equations with a square or a triangular matrix."""
 
 from __future__ import annotations
 

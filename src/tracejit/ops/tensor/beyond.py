@@ -1,4 +1,4 @@
-"""What positions beyond an axis mean where they are no error: the nearest ones, or one element of their own."""
+"""Positions out of range where they are allowed: clipped, or mapped to an extra element."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Direct reading: ``x[index]`` read by NumPy itself, where nothing traces or records and both read the index alike.
+"""Direct reads: ``x[index]`` by NumPy itself, where nothing traces or records and both agree on the index.
 
 It may skip work, never add meaning: what NumPy reads differently, or refuses, goes the way of `indexing.get`, which
 also words the errors.

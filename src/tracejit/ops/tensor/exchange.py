@@ -1,4 +1,4 @@
-"""How other libraries take the memory of tensors: DLPack, the array interface, the buffer protocol.
+"""Memory exchange with other libraries: DLPack, the array interface, the buffer protocol.
 
 Nobody may write through what they get, for a tensor does not change; who asks for memory of their own gets a copy. What
 leaves here is out of the sight of tapes, which are told.

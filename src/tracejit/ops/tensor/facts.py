@@ -1,4 +1,4 @@
-"""What programs ask of tensors and Variables besides values: where one is, which one it is, if it has some shape."""
+"""Properties of tensors and Variables besides values: device, identity, shape compatibility."""
 
 from __future__ import annotations
 

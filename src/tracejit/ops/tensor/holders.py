@@ -1,4 +1,4 @@
-"""How many names, items and attributes hold an object that is about to change.
+"""Reference counts: how many names, items and attributes hold an object that is about to change.
 
 CPython counts references, and up to 3.13 every name is one. From 3.14 on a caller lends what its own names hold: its
 stack, the parameters of what it calls, and other names of these refer to it uncounted. Who lends waits for who has been

@@ -1,4 +1,4 @@
-"""Slices whose ends a compiled function computes, and masks: ``x[:n]``, ``x[x > 0]``, whose sizes show when it runs.
+"""Slices and masks of a size known only at run time: ``x[:n]``, ``x[x > 0]``.
 
 The part is read at positions: counted from its start, clipped to the axis as Python clips them, or those at which the
 mask holds. Its gradient goes back to these positions, and what is written to it is.

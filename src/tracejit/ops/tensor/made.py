@@ -1,4 +1,4 @@
-"""Arrays of NumPy's that a traced function makes, and which of them are to be tensors from the start.
+"""NumPy arrays that a traced function creates, and which of them become tensors from the start.
 
 An array cannot hold what has no value yet, and other names of it would miss a tensor put in its place. Who finds that
 out leaves the function (`from_the_start`), which is traced again, with a tensor where that array is made.

@@ -1,4 +1,4 @@
-"""Which tensors are one array: other names, containers and views of what ``x[i] = v`` is written to.
+"""Shared storage: which tensors, names, containers and views see a write ``x[i] = v``.
 
 Tensors do not change, and ``x[i] = v`` gives `x` another one. In NumPy whoever else holds the array, or a view of it,
 sees the change. So an array that has views, or has been written to, gets a `Storage`, which knows the tensor that it is

@@ -1,4 +1,4 @@
-"""``x[index] = value`` of tensors with values: the tensor that the one name stands for from then on is another one.
+"""``x[index] = value`` of eager tensors: the name is bound to a changed tensor.
 
 What was computed from it, and parts taken out of it, keep what they had, as in traced functions, where names get other
 tensors too. Only who counts can tell that no second name, no container and no tape would see another value. The

@@ -1,4 +1,4 @@
-"""What calling modules in other languages have in common: names that the language allows, and sizes as its text."""
+"""Common parts of calling modules in other languages: legal names, and sizes as text."""
 
 from __future__ import annotations
 

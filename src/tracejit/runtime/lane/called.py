@@ -1,4 +1,4 @@
-"""Called: what code that is called in place of a function needs to know of this process.
+"""What the lane needs to know of this process: addresses of Python and NumPy functions.
 
 Which thread is free for such calls, and where Tensors and Variables keep what they hold, it finds through the table of
 `words.Api`.

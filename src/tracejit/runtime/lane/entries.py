@@ -1,4 +1,4 @@
-"""Entries: what a call must be to take the lane, and what is then done, as the tables say it.
+"""Entries of the call lane: the kind of call that each accepts, and the steps that follow.
 
 Tables only grow while whoever is called lives, so that a call in progress never reads what is gone.
 """

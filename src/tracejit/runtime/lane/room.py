@@ -1,4 +1,4 @@
-"""Room: objects of a Python class with room for the address of code, as which Python then calls them.
+"""Objects of a Python class with a slot for the address of code that Python calls in their place.
 
 While there is none Python calls the class's ``__call__``, which means the same.
 """

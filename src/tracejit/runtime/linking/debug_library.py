@@ -1,4 +1,4 @@
-"""Machine code with debug information, loaded from a file: what gdb, perf and valgrind know is what has been opened.
+"""Machine code with debug information as a file, which gdb, perf and valgrind can open.
 
 The files are in a folder beside the cache, by the same rules: it must be the user's own, and nobody else may write
 there. Where a file cannot be written or opened the code is loaded as any other, and a warning says so.

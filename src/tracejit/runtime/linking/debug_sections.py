@@ -1,4 +1,4 @@
-"""Sections that no program loads and debuggers read: DWARF, as the compiler left it, with its addresses.
+"""DWARF sections, which no program loads and debuggers read, with relocated addresses.
 
 Knows which sections these are, nothing of what they say.
 """

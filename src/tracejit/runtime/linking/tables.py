@@ -1,4 +1,4 @@
-"""What the writers of ELF files share: tables of names, sections with their headers, the header of the file."""
+"""Common parts of ELF files: string and symbol tables, section headers, the file header."""
 
 from __future__ import annotations
 

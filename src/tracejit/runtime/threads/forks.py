@@ -1,4 +1,4 @@
-"""Locks that are open in the child of a fork, where whoever held them does not exist, and after any interrupt."""
+"""Locks that are released in the child of a fork, and after interrupts."""
 
 from __future__ import annotations
 

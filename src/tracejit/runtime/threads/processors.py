@@ -1,4 +1,4 @@
-"""How many processors this process may use: those it may run on, and what its control groups allow of their time.
+"""The number of processors that this process may use, by affinity and control groups.
 
 A container that may use two processors of 64 sees all of them. With a thread on each it would use up its time at once,
 and then stand still until the next period.

@@ -1,4 +1,4 @@
-"""Plan: where temporaries live in the workspace, and how large it is.
+"""Buffer assignment: the places of temporaries in the workspace, and its size.
 
 A temporary is live from the first to the last top-level statement that mentions it, or a buffer it was swapped
 with: either may hold its contents. One that ended gives its place to the next of the same size. Sizes known

@@ -1,4 +1,4 @@
-"""Clocks: a program that notes how long each of its statements took. For profiles; behind all other passes.
+"""Clocks: a program that records how long each statement takes, for profiles. Runs after all other passes.
 
 A clock stands behind every nest, call and structure, and at the end of a block behind further scalar code, so that all
 of the time is charged to something. What is timed runs one statement after the other: loops are not shared by threads.

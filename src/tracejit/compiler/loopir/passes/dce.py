@@ -1,4 +1,4 @@
-"""Dead code: stores that nobody reads go, or that others overwrite at once, then what only they needed, then buffers.
+"""Dead code: stores that are never read or are overwritten at once, then their operands, then buffers.
 
 Valid program in, valid program out, same results.
 """

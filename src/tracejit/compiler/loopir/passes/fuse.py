@@ -1,4 +1,4 @@
-"""Fusion: nests over the same iteration space become one, values pass in registers instead of through memory.
+"""Fusion: nests over the same iteration space become one, so that values stay in registers.
 
 Valid program in, valid program out, same results bit by bit. A nest joins the latest earlier one that has its
 axes if no statement between them and no element they share forbids it: what one writes the other may touch

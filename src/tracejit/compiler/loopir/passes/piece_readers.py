@@ -1,4 +1,4 @@
-"""Readers of pieces: who reads an array that copies and constants fill piece by piece reads what they were copied from.
+"""Readers of arrays that copies and constants fill piece by piece read the sources of these copies directly.
 
 ``pad`` and ``concat`` in front of a stencil are that: the stencil reads the array at other places than it was written
 at. Where the ends of the pieces lie divides the reader into boxes; in each of them every read lies in one piece. Valid

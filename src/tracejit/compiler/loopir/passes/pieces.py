@@ -1,4 +1,4 @@
-"""Pieces: arrays that are written piece by piece, and what is made of them, are done box by box instead.
+"""Arrays that are written piece by piece: the nests that write and read them run box by box.
 
 ``concat``, ``roll`` and ``pad`` copy their parts side by side, and the gradient of a slice is added to a part. Where a
 run of nests writes parts of arrays of one shape, and reads of them what lies where it writes, the ends of all parts

@@ -1,4 +1,4 @@
-"""Shared reciprocals, under ``fastmath`` alone: what many numbers are divided by is inverted once, and they multiplied.
+"""Shared reciprocals, under ``fastmath`` only: several quotients by one number become products with its reciprocal.
 
 Dividers take many times as long as multipliers, and the derivatives of quotients and roots divide by what the function
 divides by. Valid program in, valid program out; where a product stands for a quotient it is off by up to 1.5 ULP,

@@ -1,4 +1,4 @@
-"""Recomputing: a temporary whose elements are cheap is not stored, its readers work them out again.
+"""Recomputation: a temporary with cheap elements is not stored; its readers compute the elements again.
 
 A stencil reads each element of what it is applied to several times, at other indices than they were computed
 at, so fusion cannot pass them in registers. Where an element takes one load and little arithmetic, working it out

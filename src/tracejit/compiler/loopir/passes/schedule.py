@@ -1,4 +1,4 @@
-"""How each nest runs: the order of its loops, what is merged, the vector axis, its width, what is unrolled.
+"""The schedule of each nest: loop order, merged axes, the vector axis and its width, unrolling.
 
 Everything here is data on ``Nest.schedule``; nothing about LLVM is known, and no nest changes its meaning. An
 axis becomes the vector axis when most accesses are consecutive along it; axes that are consecutive in every
@@ -43,8 +43,6 @@ class Target:
         Size of a vector register: 16, 32 or 64.
     has_fma : bool
         Fused multiply-add.
-    has_gather : bool
-        Vector loads from scattered addresses.
     has_masks : bool
         Masked loads and stores at the price of plain ones.
     has_permute : bool
@@ -55,7 +53,6 @@ class Target:
 
     register_bytes: int = 64
     has_fma: bool = True
-    has_gather: bool = True
     has_masks: bool = True
     has_permute: bool = True
     threads: bool = False
@@ -77,7 +74,6 @@ class Target:
         return Target(
             64 if wide else 32 if "avx2" in have else 16,
             bool(_FUSING & have),
-            "avx2" in have,
             wide,
             wide,
         )

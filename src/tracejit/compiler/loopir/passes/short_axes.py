@@ -1,4 +1,4 @@
-"""Short axes: the last axes of a nest, where they have few elements, are written out; the next one runs in lanes.
+"""Short axes: the last axes of a nest are unrolled if they have few elements, and the next axis is vectorized.
 
 Points as ``[n, 3]`` are that: their three coordinates become three statements, a sum over them two additions, and what
 is computed of each point passes in registers. Nests that hand each other temporaries are written out together, so that

@@ -1,4 +1,4 @@
-"""Sums both ways: one pass over rows and columns feeds sums along rows, down columns, and over both.
+"""Sums along rows, down columns and over both, accumulated in one pass over a matrix.
 
 The forces between bodies are that: what two bodies do to each other is added to the one and to the other. Fusion joins
 what makes the elements with every sum of them; here the joined nest becomes loops. The row loop runs in order: a sum

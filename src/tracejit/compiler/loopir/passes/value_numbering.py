@@ -1,4 +1,4 @@
-"""Value numbering: in the body of a nest, and in its tail, each scalar is computed, loaded or passed on once.
+"""Value numbering: the body and the tail of a nest compute, load and forward each scalar once.
 
 Valid program in, valid program out, same results bit by bit. A load of what was just stored is that value. What only
 the removed scalars needed is left to ``dce``.

@@ -1,4 +1,4 @@
-"""One variable of a compiled loop: which parts of it go round, and of what type.
+"""One variable of a compiled loop: which parts of it are carried, and their types.
 
 The types are found by trying: after each trace of the body a variable learns from the value it has there, and says
 whether the body must be traced again.

@@ -1,4 +1,4 @@
-"""The way in to compiled loops: `compile_loop`, if need be with the first iteration written out before the loop.
+"""`compile_loop`: compiles a loop, with its first iteration unrolled before it if necessary.
 
 It is where variables have another type in the first iteration than in the others, as `best` has here:
 ``best = None``, then ``if best is None or row < best: best = row`` for every row.

@@ -1,4 +1,4 @@
-"""What a branch or loop finds around it, and what its body does to that: Python's side of an attempt at tracing.
+"""Python state around a branch or loop, and how its body changes it: the Python side of an attempt at tracing.
 
 Each body, and each iteration that is traced, starts from what was there before. What it changes is handed on with
 the variables that the syntax shows; what is found changed besides is one more of them, and the body traced again.

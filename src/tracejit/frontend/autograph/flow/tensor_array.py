@@ -1,4 +1,4 @@
-"""TensorArray: tensors of one shape under the numbers 0, 1, ..., written one by one.
+"""TensorArray: tensors of one shape at positions 0, 1, ..., written one by one.
 
 Where all numbers are known the tensors are kept as they are; in what is compiled they are the rows of one tensor,
 which a loop takes round as any other. Writing announces itself, so that branches and loops hand the array on.

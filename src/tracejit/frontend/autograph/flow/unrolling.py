@@ -1,4 +1,4 @@
-"""Python loops that are written out: a warning while tracing them takes long, for nobody knows how long it will."""
+"""A warning when tracing an unrolled Python loop takes long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that branches and loops write to: what else stands for them afterwards sees it, or says why it cannot.
+"""Arrays that branches and loops write to: other names of the array see the change, or the write is refused.
 
 Variables are compared leaf by leaf: what each was before, and what a side of a branch, or an iteration, makes of it.
 """

@@ -1,4 +1,4 @@
-"""What a traced function does to its arguments: they are made anew for each call, so its caller does not see it."""
+"""Changes that a traced function makes to its arguments: the caller does not see them, so they warn or raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes that functions called from a branch or loop assign: no syntax of the caller shows them.
+"""Attributes that are assigned by functions called from a branch or loop, which the syntax of the caller does not show.
 
 Converted code announces each assignment; whoever traces a body collects the announcements, and traces it again
 with what was assigned among the variables that it hands on.

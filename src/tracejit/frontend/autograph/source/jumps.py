@@ -1,4 +1,4 @@
-"""Break, continue and early return told as flags, so that what is left of a function has no jumps.
+"""Break, continue and early return rewritten as flags, so that the rest of a function has no jumps.
 
 What follows an ``if`` whose branch jumps moves into the other branch; elsewhere the rest of the block is guarded
 by the flags that may have been set. Generated names start with ``_ag_``.

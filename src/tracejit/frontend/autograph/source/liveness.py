@@ -1,4 +1,4 @@
-"""Which names are read later: decides what branches and loops hand on.
+"""Liveness of names: which names are read later, and so are results of branches and loops.
 
 Works backwards over a function without jumps. Where control may leave in the middle (``try``), nothing that was
 assigned inside is taken to be overwritten.

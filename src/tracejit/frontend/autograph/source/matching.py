@@ -1,4 +1,4 @@
-"""``match`` told as ``if``: a guard or a value to compare with may be known only when the compiled function runs.
+"""``match`` rewritten as ``if``, as guards and compared values may be known only when the compiled function runs.
 
 Values and guards become conditions; what a pattern says about structure stays a ``match``, which is Python's.
 """

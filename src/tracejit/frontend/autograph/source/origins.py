@@ -1,4 +1,4 @@
-"""Whose code it is: the user's, which is converted, or that of Python and installed packages, which stays as it is."""
+"""The origin of code: the user's code is converted, that of Python and of installed packages is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rewriting that every mode needs: calls convert what they call, and ``x[i] = v`` gives `x` the changed value.
+"""Rewrites that every mode needs: calls convert their callee, and ``x[i] = v`` rebinds `x` to the changed value.
 
 Tensors do not change, so assigning to a part of one assigns the name, or the attribute, that it was reached by.
 Alone, this is what a function becomes that runs eagerly; where control flow is converted too, that builds on it.

@@ -1,4 +1,4 @@
-"""Programs that are in no file: the text of what ``exec`` and the magics of notebooks compile.
+"""Source text that is in no file: that of ``exec`` and of magics in notebooks.
 
 Whoever runs a text has it in a variable, or in its own code: when a function of it is decorated, the callers are looked
 through. A text counts only if it compiles to the very code that is to be read, by every line and column.

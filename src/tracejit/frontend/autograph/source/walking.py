@@ -1,4 +1,4 @@
-"""The nodes of a syntax tree, quicker than `ast` finds them: what holds no other node and has no place is left out."""
+"""A walk over the nodes of a syntax tree, faster than that of `ast`: nodes without children or position are skipped."""
 
 from __future__ import annotations
 

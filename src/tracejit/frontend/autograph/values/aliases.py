@@ -1,4 +1,4 @@
-"""Names that stand for one of several Variables, or a number: what is handed on is which, and the number."""
+"""Names that stand for one of several Variables or a number: branches hand on the choice and the number."""
 
 from __future__ import annotations
 

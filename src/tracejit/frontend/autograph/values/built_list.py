@@ -1,4 +1,4 @@
-"""What all lists that compiled loops build have in common: what they cannot do, they refuse by name."""
+"""The base of lists that compiled loops build, which refuses unsupported methods by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What branches and loops do with the values of variables: which can be tensors, and of what type.
+"""The kinds of values that branches and loops can carry: what becomes a tensor, and of which type.
 
 A value is a nest whose leaves are numbers (tensors, arrays, Python numbers) or anything else; the type of a
 number is a spec and whether it is weak.

@@ -1,4 +1,4 @@
-"""Lists that a compiled loop has built, in another loop that changes their items."""
+"""A list built by a compiled loop inside of another loop that changes its items."""
 
 from __future__ import annotations
 

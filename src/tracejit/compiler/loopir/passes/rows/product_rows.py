@@ -1,4 +1,4 @@
-"""Products by rows: what makes the rows of a matrix product, the product, and what reads them share one loop.
+"""Row fusion of matrix products: the nests that make and read the rows share a loop with the product.
 
 A convolution is that: what windows see side by side, a product with the filters, and what becomes of it, each for all
 images, through memory that no cache holds. In a loop over the images each passes through all of them in a cache, and

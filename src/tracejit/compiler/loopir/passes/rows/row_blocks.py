@@ -1,4 +1,4 @@
-"""Blocks of rows: products with the rows of a matrix, and sums over these, share one pass over it.
+"""Row blocks: products with the rows of a matrix, and sums over these products, share one pass over the matrix.
 
 The gradient of a linear model is that: ``X @ w``, what becomes of every row, and ``X^T @ r``, which reads X a second
 time, from memory. In a loop over blocks of rows it reads what the first product has left in a cache, and threads take

@@ -1,4 +1,4 @@
-"""Sums down the columns of many rows, as gradients of biases are: each row of the outermost axis first, then these.
+"""Sums down the columns of many rows, such as gradients of biases: first within each outer row, then over these.
 
 The part of each row goes to a row of a table, and a nest behind adds up the table: a tree of sizes alone. So rows need
 no order: they share a loop with what makes them and what reads them, in cache, and threads take them. Valid program in,

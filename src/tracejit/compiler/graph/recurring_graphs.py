@@ -1,7 +1,7 @@
-"""Graphs that are met again: a function that is made anew for each call is traced to an equal graph each time.
+"""A cache of what follows from a graph: a function that is made anew for each call is traced to equal graphs.
 
-What takes long to work out, and follows from what a graph says, is kept for those that were met lately and more than
-once; a graph that is met once, as most are, costs a digest. Does not know what is kept.
+Expensive results are kept for graphs that were seen recently and more than once; a graph that is seen once, as most
+are, costs a digest. Does not know what the results are.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ...runtime.threads.forks import fork_safe
 
 T = TypeVar("T")
 
-#: Nodes of a graph for which looking is worth it, and of all graphs that are kept together.
+#: The least number of nodes of a graph that is looked up, and the most of all cached graphs together.
 SHORT, ROOM = 200, 60_000
-#: Bytes of constants up to which a graph is kept.
+#: The most bytes of constants of a cached graph.
 LIGHT = 1 << 20
-#: Digests of graphs that were met once.
+#: How many digests of graphs that were seen once are remembered.
 REMEMBERED = 256
 
 _once: dict[bytes, None] = {}
@@ -30,7 +30,7 @@ _kept: dict[bytes, tuple[Graph, object]] = {}
 _lock = fork_safe()
 
 
-def met_again(graph: Graph, make: Callable[[Graph], T]) -> T:
+def cached_for_equal(graph: Graph, make: Callable[[Graph], T]) -> T:
     """``make(graph)``, or what that was for an equal graph: the same text, ops, lines of the program and settings."""
     nodes = [node for _, node in walk(graph)] if len(graph.nodes) >= SHORT else []
     if not nodes or len(nodes) > ROOM or not all(map(_is_known_by_its_line, nodes)):
@@ -52,7 +52,7 @@ def met_again(graph: Graph, make: Callable[[Graph], T]) -> T:
 
 
 def _is_known_by_its_line(node: Node) -> bool:
-    """Is all that its place says a line, and its op one that means the same wherever its name stands?"""
+    """Does a file and line identify its place, and its name the meaning of its op?"""
     return "this_process" not in node.op.traits and (node.location is None or len(node.location) == 2)
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import tracejit as tj
-from tracejit.compiler.graph import met_again as module
-from tracejit.compiler.graph.met_again import met_again
+from tracejit.compiler.graph import recurring_graphs as module
+from tracejit.compiler.graph.recurring_graphs import cached_for_equal
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tracing.trace import trace
@@ -39,7 +39,7 @@ def made_for(*graphs):
     """How often something was worked out for these graphs, one after the other."""
     made = []
     for graph in graphs:
-        result = met_again(graph, lambda g: made.append(g) or (g.name, len(made)))
+        result = cached_for_equal(graph, lambda g: made.append(g) or (g.name, len(made)))
         assert result[0] == graph.name
     return len(made)
 
