@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,24 @@ def test_scipy_minimize():
     assert fits.shape == (3, 4) and np.all(fits[:, 3] < 40)
     assert np.allclose(fits[:, :3], [2.0, 0.4, 3.0], rtol=0.01)
     assert np.allclose(fits[:, :3], fits[0, :3], atol=1e-4)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_call_from_c():
+    rows = re.findall(r"^(Python|C): +((?:-?[\d.]+ ?){9})$", run("05_call_from_c.py"), re.MULTILINE)
+    python, c = (np.array(row.split(), float) for _, row in rows)
+    assert np.allclose(python, c, atol=2e-4) and python.min() < -0.4 and np.allclose(python, python[::-1])
+
+
+def test_debug_eagerly():
+    printed = run("06_debug_eagerly.py")
+    assert re.search(r"gradients: \[.*\] None\n.*converted to NumPy", printed)
+    assert "z = tj.linalg.matvec(X, w) * np.exp(scale.numpy())" in printed and "remedy: " in printed
+    assert re.search(
+        r"step 1: log made an infinity at \(2,\).*\n.*\n +return -tj.reduce_mean\(LABELS", printed
+    )
+    (compiled,), (eager,) = (re.findall(rf"{word}: loss ([\d.]+)", printed) for word in ("step 0", "eagerly"))
+    assert compiled == eager
 
 
 def test_an_op_of_ones_own():

@@ -91,6 +91,13 @@ def test_the_first_op_is_named_with_its_line(mode, name):
     assert found.endswith(f"# here: {name}")
 
 
+def test_a_nan_is_told_before_an_infinity(mode):
+    found = told(mode(lambda x: tf.math.log(x)), tf.constant([0.0, -1.0, 1.0]))  # -inf, NaN, 0
+    assert found.startswith("log made a NaN at (1,) (1 of 3 elements), of finite inputs")
+    with pytest.raises(tf.errors.NonFinite), tf.settings(nans=True):
+        mode(lambda x: tf.math.log(x))(tf.constant(-1.0))
+
+
 def test_of_a_gradient_it_is_the_line_that_is_differentiated(mode):
     found = told(mode(tf.grad(kink)), tf.constant([0.0, 1.0]))
     assert found.startswith("the gradient of this line: divide made an infinity at (0,)")

@@ -220,7 +220,7 @@ def _box(node: Node, literals: dict[Value, str]) -> Box:
     return Box(
         family if family in COLOURS else "control",
         _head(node, literals),
-        " → ".join([*shown, specs]),
+        " → ".join([", ".join(shown), specs] if shown else [specs]),
         "\n".join(tip),
         panels,
     )

@@ -6,6 +6,6 @@ from ..core.lazy import lazily
 
 if TYPE_CHECKING:
     from .loading import LoadedModel, load
-    from .saving import SaveOptions, save
+    from .saving import NotSaved, SaveOptions, save
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

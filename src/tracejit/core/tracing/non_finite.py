@@ -39,10 +39,10 @@ def require_finite(
     if not all(_finite(t.array) for t in inputs):
         return
     bad = next(t.array for t in outputs if not _finite(t.array))
-    wrong = bad[~np.isfinite(bad)]
-    made = "a NaN" if np.isnan(wrong).any() else "an infinity"
-    where = f" at {tuple(np.argwhere(~np.isfinite(bad))[0].tolist())}" if bad.shape else ""
-    count = f" ({wrong.size} of {bad.size} elements)" if bad.size > 1 else ""
+    wrong = np.isnan(bad) if np.isnan(bad).any() else ~np.isfinite(bad)
+    made = "a NaN" if np.isnan(bad).any() else "an infinity"
+    where = f" at {tuple(np.argwhere(wrong)[0].tolist())}" if bad.shape else ""
+    count = f" ({wrong.sum()} of {bad.size} elements)" if bad.size > 1 else ""
     backward = "the gradient of this line: " if getattr(location, "is_backward", False) else ""
     arguments = ", ".join(f"{t.spec} {_range(t.array)}" for t in inputs)
     raise as_explained(
