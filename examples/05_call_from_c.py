@@ -85,7 +85,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments = argparse.ArgumentParser(description="A function and its gradient, called by a C program.")
     arguments.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="where to leave library, header and program"
     )

@@ -43,7 +43,7 @@ def accuracy(model, x, y):
 
 def main():
     """Train, and say how it went."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments = argparse.ArgumentParser(description="Train on digits over Dask.")
     arguments.add_argument("--epochs", type=int, default=10)
     arguments.add_argument("--kill", action="store_true", help="kill a worker while it works")
     options = arguments.parse_args()

