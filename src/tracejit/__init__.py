@@ -88,7 +88,10 @@ def _load_all() -> None:
     _whole_first.retire()
     with _long_lived():
         names = vars(_loaded(f"{__name__}._names"))
-    globals().update({name: x for name, x in names.items() if not name.startswith("_")})
+    own = f"{__name__}._names."
+    globals().update(
+        {n: x for n, x in names.items() if not n.startswith("_") and f"{own}{n}" not in _sys.modules}
+    )
     _look_at_faces()
 
 
@@ -122,5 +125,7 @@ if not _typing.TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     _load_all()
-    rooms = {name for name, x in globals().items() if _sys.modules.get(f"{__name__}.{name}") is x}
+    rooms = {
+        name for name, x in globals().items() if x is not None and _sys.modules.get(f"{__name__}.{name}") is x
+    }
     return sorted({*globals(), *_NAMES} - rooms | _FACES)

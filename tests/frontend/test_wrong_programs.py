@@ -71,6 +71,11 @@ CASES: list[tuple[str, type[Exception], str]] = [
         "stack needs tensors of equal shape, and tensor 0 has (3,), tensor 1 (2,)",
     ),
     ("tf.split(x, 2)", tf.ShapeError, "split: an axis of size 3 has no 2 equal parts; give the sizes"),
+    (
+        "tf.logical_or(x, x)",
+        tf.DtypeError,
+        "logical_or: takes bools, got float32[3], float32[3]; compare numbers first",
+    ),
     ("float(x)", ValueError, "only a tensor of one element is a number, this one is float32[3]"),
     (
         "tf.grad(lambda x: x)(x)",

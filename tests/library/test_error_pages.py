@@ -43,3 +43,9 @@ def test_public_errors_have_pages():
     named = [getattr(tf, name) for name in dir(tf)]
     errors = [x for x in named if inspect.isclass(x) and issubclass(x, tf.TracejitError)]
     assert {error.__name__ for error in errors} <= {page.stem for page in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_programs_can_catch_it_by_its_name(page: Path):
+    home = next(home for home in (tf.errors, tf.train, tf.queue) if page.stem in dir(home))
+    assert issubclass(getattr(home, page.stem), tf.errors.TracejitError)

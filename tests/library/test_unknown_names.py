@@ -78,6 +78,11 @@ def test_what_to_use_instead(namespace, name, remark):
     assert remark in said(namespace, name)
 
 
+def test_the_package_lists_what_it_has():
+    said(tf, "zzzzzz")
+    assert "newaxis" in dir(tf) and all(hasattr(tf, name) for name in dir(tf) if not name.startswith("_"))
+
+
 def test_plain_errors_where_nothing_is_near():
     assert said(tf, "zzzzzz") == "module 'tracejit' has no attribute 'zzzzzz'"
     assert said(tf, "__array__") == "module 'tracejit' has no attribute '__array__'"

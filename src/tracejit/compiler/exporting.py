@@ -38,6 +38,18 @@ class NotExportable(TracejitError, ValueError):
     >>> import tracejit as tf
     >>> issubclass(tf.aot.NotExportable, ValueError)
     True
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> def f(x):
+    ...     tf.print(x)
+    ...     return x
+    >>> try:
+    ...     tf.export(f, ["f64"], name="f")
+    ... except tf.errors.NotExportable as error:
+    ...     print(type(error).__name__)
+    NotExportable
     """
 
 

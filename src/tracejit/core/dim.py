@@ -18,7 +18,8 @@ from typing import Any, Union
 
 from .asking import asked_by_program
 from .dataclass import dataclass
-from .errors import Untraceable, at, take, user_location
+from .errors import UnknownSize as UnknownSize
+from .errors import at, take, user_location
 from .seams import number_of_size
 
 Size = Union[int, "Dim"]
@@ -289,10 +290,6 @@ class Assumptions:
 
 
 _assumptions: ContextVar[Assumptions | None] = ContextVar("tracejit_assumptions", default=None)
-
-
-class UnknownSize(Untraceable, ValueError):
-    """A size was needed that is known only when the function runs."""
 
 
 RELATIONS: dict[str, Callable[[int, int], bool]] = {

@@ -52,7 +52,17 @@ class ShapeError(TracejitError, ValueError):
 
 
 class AxisError(ShapeError, IndexError):
-    """An axis that is not there."""
+    """An axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.reduce_sum([1.0, 2.0], axis=1)
+    ... except tf.errors.AxisError as error:
+    ...     print(type(error).__name__)
+    AxisError
+    """
 
 
 class DtypeError(TracejitError, TypeError):
@@ -81,6 +91,15 @@ class OutOfRange(TracejitError, IndexError):
     ... except tf.errors.OutOfRangeError as error:
     ...     print(isinstance(error, IndexError))
     True
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.gather([10.0, 20.0], [2])
+    ... except tf.errors.OutOfRange as error:
+    ...     print(type(error).__name__)
+    OutOfRange
     """
 
 
@@ -141,6 +160,21 @@ class Untraceable(TracejitError):
         super().__init__(*args)
         if REFUSALS.pending is not None:
             REFUSALS.pending.append(self)
+
+
+class UnknownSize(Untraceable, ValueError):
+    """A size was needed that is known only when the function runs.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> f = tf.function(lambda x, n: tf.reshape(x, [n, 2]))
+    >>> try:
+    ...     f(tf.ones([4]), tf.constant(2))
+    ... except tf.errors.UnknownSize as error:
+    ...     print(type(error).__name__)
+    UnknownSize
+    """
 
 
 def take(error: BaseException) -> None:
@@ -419,7 +453,22 @@ class WrongNumber(TracejitError, ValueError):
 
 
 class UnsetVariable(TracejitError, UnboundLocalError):
-    """A variable is read that nothing has set."""
+    """A variable is read that nothing has set.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     while x > 1.0:
+    ...         y = x = x - 1.0
+    ...     return y
+    >>> try:
+    ...     f(tf.constant(0.0))
+    ... except tf.errors.UnsetVariable as error:
+    ...     print(type(error).__name__)
+    UnsetVariable
+    """
 
 
 #: By the name of the builtin exception.

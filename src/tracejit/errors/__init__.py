@@ -7,7 +7,6 @@ from ..core.lazy import lazily
 if TYPE_CHECKING:
     from ..compiler.exporting import NotExportable
     from ..core.autodiff.backprop import NoGradient
-    from ..core.dim import UnknownSize
     from ..core.errors import (
         AxisError,
         DtypeError,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         ShapeError,
         SymbolicValue,
         TracejitError,
+        UnknownSize,
         UnsetVariable,
         at_user_line,
     )

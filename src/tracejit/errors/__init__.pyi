@@ -4,7 +4,6 @@ Written by ``python -m stubs`` in `tests`: do not edit.
 """
 from tracejit.compiler.exporting import NotExportable as NotExportable
 from tracejit.core.autodiff.backprop import NoGradient as NoGradient
-from tracejit.core.dim import UnknownSize as UnknownSize
 from tracejit.core.errors import AxisError as AxisError
 from tracejit.core.errors import DtypeError as DtypeError
 from tracejit.core.errors import FailedAssertion as FailedAssertion
@@ -15,6 +14,7 @@ from tracejit.core.errors import OutOfRange as OutOfRange
 from tracejit.core.errors import ShapeError as ShapeError
 from tracejit.core.errors import SymbolicValue as SymbolicValue
 from tracejit.core.errors import TracejitError as TracejitError
+from tracejit.core.errors import UnknownSize as UnknownSize
 from tracejit.core.errors import UnsetVariable as UnsetVariable
 from tracejit.core.errors import at_user_line as at_user_line
 from tracejit.core.tracing.depth import TooDeep as TooDeep

@@ -99,9 +99,13 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fft`, with the same `n`, `axis`, `norm`, shapes, dtypes and errors, ShapeError, ValueError.
+    """The inverse of :func:`fft`, of `a`, with its `n`, `axis`, `norm`, dtypes and errors, ShapeError and ValueError.
 
-    What is given is `a`.
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.ifft([4.0, 0.0, 0.0, 0.0]))
+    tf.Tensor([1.+0.j 1.+0.j 1.+0.j 1.+0.j], shape=(4,), dtype=complex128)
     """
     return _one(a, n, axis, norm, True)
 
@@ -110,6 +114,12 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     """The first ``n // 2 + 1`` sums of :func:`fft` along `axis`, complex, of real `a`; the others are their conjugates.
 
     `n` and `norm` are those of :func:`fft`. ValueError for complex numbers, ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.rfft([1.0, 2.0, 3.0, 4.0]))
+    tf.Tensor([10.+0.j -2.+2.j -2.+0.j], shape=(3,), dtype=complex128)
     """
     if array(a).dtype.kind == "c":
         raise ValueError(f"rfft takes real numbers; use fft for complex ones{at(user_location())}")
@@ -123,6 +133,12 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
     The imaginary parts of the first sum, and of the last one where `n` is even, do not count. `norm` is that of
     :func:`fft`; ShapeError for an axis that is not there, ValueError for no elements.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.irfft([10.0, -2.0 + 2.0j, -2.0]))
+    tf.Tensor([1. 2. 3. 4.], shape=(4,), dtype=float64)
     """
     v = _complex(a)
     place = one_axis(int(axis), len(v.shape))
@@ -146,6 +162,12 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     """The real sums of a signal `a` whose other half are the conjugates, `n` along `axis`; `norm` as in :func:`fft`.
 
     ShapeError for an axis that is not there, ValueError for no elements; real floats.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.hfft([1.0, 2.0, 1.0]))
+    tf.Tensor([ 6.  0. -2.  0.], shape=(4,), dtype=float64)
     """
     return irfft(ops.conj(_complex(a)), n, axis, _INVERSE[_checked(norm)])
 
@@ -154,6 +176,12 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     """The inverse of :func:`hfft`, of real `a`, with its `n`, `axis`, `norm`; complex. ValueError for complex numbers.
 
     ShapeError for an axis that is not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.ihfft([1.0, 2.0, 3.0, 2.0]))
+    tf.Tensor([ 2. -0.j -0.5-0.j  0. -0.j], shape=(3,), dtype=complex128)
     """
     return ops.conj(rfft(a, n, axis, _INVERSE[_checked(norm)]))
 
@@ -182,12 +210,25 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Te
     """:func:`fft` of `a` over several `axes`, all by default, cut or filled to the sizes `s`; complex, `norm` as there.
 
     ShapeError for axes that are not there, ValueError for another `norm`.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.fftn([[1.0, 2.0], [3.0, 4.0]])[0])
+    tf.Tensor([10.+0.j -2.+0.j], shape=(2,), dtype=complex128)
     """
     return _each(fft, a, s, axes, norm)
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`fftn`, of `a`, with its `s`, `axes`, `norm`, dtypes and errors, ShapeError, ValueError."""
+    """The inverse of :func:`fftn`, of `a`, with its `s`, `axes`, `norm`, dtypes and errors, ShapeError, ValueError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.ifftn([[4.0, 0.0], [0.0, 0.0]])[0])
+    tf.Tensor([1.+0.j 1.+0.j], shape=(2,), dtype=complex128)
+    """
     return _each(ifft, a, s, axes, norm)
 
 
@@ -195,6 +236,12 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> T
     """:func:`rfft` of `a` over the last of `axes`, then :func:`fft` over the others; `s` and `norm` as in :func:`fftn`.
 
     ValueError for complex numbers, ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.rfftn(tnp.ones((4, 6))).shape)
+    (4, 4)
     """
     sizes, places = _axes(a, s, axes)
     last = rfft(a, sizes[-1], places[-1], norm)
@@ -202,29 +249,64 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> T
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Tensor:
-    """The inverse of :func:`rfftn`, of `a`, with its `s`, `axes`, `norm`; real floats. ShapeError, ValueError also."""
+    """The inverse of :func:`rfftn`, of `a`, with its `s`, `axes`, `norm`; real floats. ShapeError, ValueError also.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.irfftn(tnp.ones((4, 4))).shape)
+    (4, 6)
+    """
     sizes, places = _axes(a, s, axes)
     others = _each(ifft, a, sizes[:-1], places[:-1], norm) if places[:-1] else a
     return irfft(others, sizes[-1], places[-1], norm)
 
 
 def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`fftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError."""
+    """:func:`fftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.fft2([[1.0, 2.0], [3.0, 4.0]])[1])
+    tf.Tensor([-4.+0.j  0.+0.j], shape=(2,), dtype=complex128)
+    """
     return fftn(a, s, axes, norm)
 
 
 def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`ifftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError."""
+    """:func:`ifftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.ifft2([[10.0, -2.0], [-4.0, 0.0]])[1])
+    tf.Tensor([3.+0.j 4.+0.j], shape=(2,), dtype=complex128)
+    """
     return ifftn(a, s, axes, norm)
 
 
 def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`rfftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError."""
+    """:func:`rfftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.rfft2(tnp.ones((3, 4, 6))).shape)
+    (3, 4, 4)
+    """
     return rfftn(a, s, axes, norm)
 
 
 def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
-    """:func:`irfftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError."""
+    """:func:`irfftn` of `a` over two `axes`, with its `s`, `norm`, dtypes and errors, ShapeError and ValueError.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.irfft2(tnp.ones((3, 4, 4))).shape)
+    (3, 4, 6)
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -232,6 +314,12 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) ->
     """The frequencies of the `n` sums of :func:`fft` for samples at a distance `d`; float64 or `dtype`, a vector.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.fftfreq(4, 0.5))
+    tf.Tensor([ 0.   0.5 -1.  -0.5], shape=(4,), dtype=float64)
     """
     on_cpu(device)
     return array(np.fft.fftfreq(n, d), dtype)
@@ -241,20 +329,40 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -
     """The frequencies of the sums of :func:`rfft` of `n` samples at a distance `d`; float64 or `dtype`, a vector.
 
     `device` is "cpu"; ValueError for others.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.rfftfreq(4, 0.5))
+    tf.Tensor([0.  0.5 1. ], shape=(3,), dtype=float64)
     """
     on_cpu(device)
     return array(np.fft.rfftfreq(n, d), dtype)
 
 
 def fftshift(x: Any, axes: Any = None) -> Tensor:
-    """`x` with frequency 0 in the middle of `axes`, all by default; of its dtype. ShapeError for axes not there."""
+    """`x` with frequency 0 in the middle of `axes`, all by default; of its dtype. ShapeError for axes not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.fftshift([0, 1, 2, -2, -1]))
+    tf.Tensor([-2 -1  0  1  2], shape=(5,), dtype=int64)
+    """
     v = array(x)
     places = axes_of(axes, len(v.shape))
     return roll(v, tuple([v.shape[k] // 2 for k in places]), places)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Tensor:
-    """The inverse of :func:`fftshift`, of `x` over `axes`, of its dtype; ShapeError for axes that are not there."""
+    """The inverse of :func:`fftshift`, of `x` over `axes`, of its dtype; ShapeError for axes that are not there.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.fft.ifftshift([-2, -1, 0, 1, 2]))
+    tf.Tensor([ 0  1  2 -2 -1], shape=(5,), dtype=int64)
+    """
     v = array(x)
     places = axes_of(axes, len(v.shape))
     return roll(v, tuple([-(v.shape[k] // 2) for k in places]), places)

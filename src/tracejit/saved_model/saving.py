@@ -37,7 +37,17 @@ RANKS = range(5)
 
 
 class NotSaved(TracejitError, ValueError):
-    """Something that a saved model cannot hold, or does not."""
+    """Something that a saved model cannot hold, or does not.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     tf.saved_model.load("nowhere")
+    ... except tf.saved_model.NotSaved as error:
+    ...     print(type(error).__name__)
+    NotSaved
+    """
 
 
 class SaveOptions:

@@ -1,4 +1,4 @@
-"""Logs for TensorBoard: accepted and not written, which is said once. ``CSVLogger`` and ``History`` keep numbers."""
+"""Logs for TensorBoard: calls are accepted and write nothing. ``CSVLogger`` and ``History`` keep numbers."""
 
 from __future__ import annotations
 
@@ -31,13 +31,29 @@ class SummaryWriter:
 
 
 def create_file_writer(logdir: Any, *args: Any, **kwargs: Any) -> SummaryWriter:
-    """A writer that writes nothing, and warns that it does not; `logdir` and what follows are not looked at."""
+    """A writer that writes nothing, and a warning that says so; `logdir` and further arguments are ignored.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import tracejit as tf
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     writer = tf.summary.create_file_writer("logs")
+    >>> print(told[0].message)
+    tracejit.summary writes nothing: keep numbers by keras.callbacks.CSVLogger, or in a list
+    """
     _say()
     return SummaryWriter()
 
 
 def create_noop_writer() -> SummaryWriter:
-    """A writer that writes nothing."""
+    """A writer that writes nothing.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.summary.create_noop_writer().flush()
+    """
     return SummaryWriter()
 
 
@@ -46,7 +62,14 @@ def _ignored(what: str) -> Any:
         return False
 
     function.__name__ = function.__qualname__ = what
-    function.__doc__ = "False: nothing is written."
+    function.__doc__ = f"""False, as nothing is written; arguments are ignored.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.summary.{what}("loss", 0.5, step=1)
+    False
+    """
     return function
 
 

@@ -174,6 +174,7 @@ from tracejit import multiply as multiply
 from tracejit import name_scope as name_scope
 from tracejit import negative as negative
 from tracejit import nest as nest
+from tracejit import newaxis as newaxis
 from tracejit import nn as nn
 from tracejit import no_gradient as no_gradient
 from tracejit import no_op as no_op

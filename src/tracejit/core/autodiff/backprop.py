@@ -28,7 +28,20 @@ NOBODY = 0
 
 
 class NoGradient(TracejitError, LookupError):
-    """An op without any derivative rule lies between target and source."""
+    """An op without any derivative rule lies between target and source.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.Variable([[[0.5]]])
+    >>> with tf.GradientTape() as tape:
+    ...     y = tf.image.adjust_contrast(x, 0.5)
+    >>> try:
+    ...     tape.gradient(y, x)
+    ... except tf.errors.NoGradient as error:
+    ...     print(type(error).__name__)
+    LookupError
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self.args, vars(self)  # the name leads to Python's own

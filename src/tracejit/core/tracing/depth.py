@@ -20,7 +20,20 @@ _REPEATED = 4
 
 
 class TooDeep(Untraceable, RecursionError):
-    """Calls, or values inside of values, deeper than Python's stack."""
+    """Calls, or values inside of values, deeper than Python's stack.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     return f(x)
+    >>> try:
+    ...     f(1.0)
+    ... except tf.errors.TooDeep as error:
+    ...     print(type(error).__name__)
+    TooDeep
+    """
 
 
 def too_deep(error: RecursionError) -> RecursionError:

@@ -19,7 +19,17 @@ _SHOWN = 3
 
 
 class NonFinite(TracejitError, FloatingPointError):
-    """An op made a NaN or an infinity of finite inputs."""
+    """An op made a NaN or an infinity of finite inputs.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> try:
+    ...     with tf.settings(nans=True): tf.math.log(tf.constant(-1.0))
+    ... except tf.errors.NonFinite as error:
+    ...     print(type(error).__name__)
+    NonFinite
+    """
 
 
 def _finite(array: np.ndarray) -> bool:

@@ -83,17 +83,17 @@ def function(
 ) -> Any:
     """Compile a function: trace it once per signature and run the compiled graph.
 
-    A signature is the structure of the arguments, the dtype and shape of each array, and the type and value of each
-    Python int, bool or string. A Python float is an input, a number that takes the dtype of what it meets; where
-    tracing needs the value of one, those of this function are part of its signatures too. Python side effects happen
-    while tracing only, and names of the module and attributes are read then: let what changes be an argument or a
-    Variable. Results are tensors.
+    A signature consists of the structure of the arguments, the dtype and shape of each array, and the type and value
+    of each Python int, bool or string. A Python float is an input, whose dtype is that of the values it is combined
+    with; if tracing needs the value of a float, the floats of this function become part of its signatures. Python side
+    effects happen only while tracing, and globals and attributes are read only then, so pass values that change as
+    arguments or hold them in Variables. Results are tensors.
 
-    Tensors do not change, so ``x[i] = v`` gives the name ``x`` a changed tensor: after ``y = x; x[0] = 1.0``, ``y`` is
-    what it was, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
-    ``cache["k"][i] = v`` work alike, compiled and with :func:`run_functions_eagerly`. No copy is made where nothing
-    else reads the old value. Lists and dicts among the arguments are the function's own copies: return what is to be
-    changed in them.
+    Tensors are immutable, so ``x[i] = v`` binds the name ``x`` to a changed tensor: after ``y = x; x[0] = 1.0``, ``y``
+    is unchanged, and a helper that assigns a part of its argument must return it. ``x[i] += v``, ``self.x[i] = v`` and
+    ``cache["k"][i] = v`` work the same way, compiled and with :func:`run_functions_eagerly`. No copy is made where
+    nothing else reads the old value. Lists and dicts among the arguments are copied for the function: to change their
+    contents, return them.
 
     Parameters
     ----------
@@ -102,22 +102,24 @@ def function(
     input_signature : sequence of TensorSpec, optional
         One per argument; a size None stands for any size, and one trace serves them all.
     autograph : bool
-        Let Python's own ``if``, ``while``, ``for``, ``and``, ``or``, ``not`` … work on traced tensors, in `f` and in
-        what it calls, and parts of tensors be assigned. Where conditions are Python values they stay Python.
+        Convert Python's ``if``, ``while``, ``for``, ``and``, ``or``, ``not`` and assignments to parts of tensors, in
+        `f` and in the functions it calls, so that they work on traced tensors. Control flow that depends on Python
+        values only runs in Python, while tracing.
     jit_compile : optional
         Accepted for programs written for other libraries; everything is compiled.
     reduce_retracing : bool
-        Let sizes that differ between calls become unknown sizes instead of tracing for each.
+        Treat sizes that differ between calls as unknown sizes instead of tracing for each size.
     memory : {"save", "recompute"}, int or str, optional
-        What the gradient of each loop traced in `f` may keep. "save" (the default): the variables of all iterations.
-        A number of bytes, or such as ``"50MB"``: so many bytes of them at a time and no more; the others are computed
-        again, as few as can be (binomial checkpointing). "recompute": few, about ``sqrt(2 n)`` of `n` iterations where
-        the number is known while tracing, else at most 64. Gradients are the same. Second derivatives keep to it too,
-        with tangents among the variables. See :meth:`Function.memory_report`. Run eagerly, tapes keep every op.
+        What the gradient of each loop traced in `f` may keep. "save" (the default) keeps the loop's variables of all
+        iterations. A number of bytes, or text such as ``"50MB"``, limits what is kept at a time; the rest is computed
+        again, with the fewest iterations possible (binomial checkpointing). "recompute" keeps the variables of about
+        ``sqrt(2 n)`` of `n` iterations if `n` is known while tracing, else of at most 64. The gradients are the same.
+        The limit holds for second derivatives too, whose loops also carry tangents. See
+        :meth:`Function.memory_report`. In eager mode tapes keep every op.
     fastmath : bool, optional
-        Whether to compile it under the setting ``fastmath`` (:class:`Settings`), which makes divisions cheaper and less
-        exact; None (the default) takes the setting in force. What calls `f` while it is traced compiles the body with
-        its own code, and so does a tape that takes the gradient outside of `f`: they go by theirs.
+        Compile under the setting ``fastmath`` (:class:`Settings`), which makes divisions cheaper and less exact; None
+        (the default) uses the current setting. A function that calls `f` while it is traced compiles the body of `f`
+        under its own setting, as does a tape that differentiates `f` from outside.
 
     Raises
     ------

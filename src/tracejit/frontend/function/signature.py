@@ -49,11 +49,33 @@ class ConcreteTrace(Protocol):
 
 
 class ArgumentError(TracejitError, TypeError):
-    """Arguments that a compiled function cannot be specialised on, or that do not fit its parameters."""
+    """Arguments that a compiled function cannot be specialised on, or that do not fit its parameters.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> f = tf.function(lambda x: x)
+    >>> try:
+    ...     f()
+    ... except tf.errors.ArgumentError as error:
+    ...     print(type(error).__name__)
+    ArgumentError
+    """
 
 
 class SignatureError(ShapeError, DtypeError):
-    """An argument of another shape or dtype than an ``input_signature`` says."""
+    """An argument of another shape or dtype than an ``input_signature`` says.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> f = tf.function(lambda x: x, input_signature=[tf.TensorSpec([2], tf.float32)])
+    >>> try:
+    ...     f(tf.ones([3]))
+    ... except tf.errors.SignatureError as error:
+    ...     print(type(error).__name__)
+    SignatureError
+    """
 
 
 class Weak:

@@ -18,7 +18,18 @@ from ...core.tracing.transaction import remember
 
 
 class CreationError(Untraceable, ValueError):
-    """A Variable was created where a compiled function may not create one."""
+    """A Variable was created where a compiled function may not create one.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> f = tf.function(lambda x: tf.Variable(1.0) + x)
+    >>> try:
+    ...     f(1.0)
+    ... except tf.errors.CreationError as error:
+    ...     print(type(error).__name__)
+    CreationError
+    """
 
 
 def permit_creation(now: Trace, variable: Any) -> None:

@@ -35,7 +35,18 @@ Rule = Callable[..., Any]
 
 
 class RuleError(TracejitError, TypeError):
-    """A function with a custom gradient that does not return, or a rule that does not take, what it should."""
+    """A function with a custom gradient that does not return, or a rule that does not take, what it should.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> doubled = tf.custom_gradient(lambda x: x * 2)
+    >>> try:
+    ...     doubled(1.0)
+    ... except tf.errors.RuleError as error:
+    ...     print(type(error).__name__)
+    RuleError
+    """
 
 
 def custom_gradient(f: Callable[P, Any]) -> Callable[P, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import DtypeError, require
+from ...core.errors import DtypeError
 from ...core.op import Attrs, defop, ops, ordered, sample
 from ...core.spec import TensorSpec, broadcast_shapes, dtype_name
 from ...core.tracing.dispatch import as_tensor
@@ -67,7 +67,9 @@ def not_equal(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 
 def _as_bools(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     tensors = [as_tensor(x) for x in inputs]
-    require(all(t.np_dtype == BOOL for t in tensors), "takes bools; compare numbers first, e.g. x != 0")
+    if not all(t.np_dtype == BOOL for t in tensors):
+        given = ", ".join(str(t.spec) for t in tensors)
+        raise DtypeError(f"takes bools, got {given}; compare numbers first, e.g. x != 0")
     return tensors, attrs
 
 

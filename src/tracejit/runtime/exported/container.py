@@ -37,6 +37,19 @@ class BadArtifact(TracejitError, ValueError):
     ...     except tf.aot.BadArtifact as error:
     ...         print(isinstance(error, ValueError))
     True
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import tracejit as tf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "f.tja")
+    ...     _ = path.write_bytes(b"something else")
+    ...     try:
+    ...         tf.load(path)
+    ...     except tf.errors.BadArtifact as error:
+    ...         print(type(error).__name__)
+    BadArtifact
     """
 
 

@@ -9,7 +9,24 @@ from ....core.tensor import Unhashable
 
 
 class ListRefused(Untraceable, AttributeError):
-    """A list cannot do here what Python's lists can."""
+    """A list cannot do here what Python's lists can.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(n):
+    ...     items = []
+    ...     for i in tf.range(n):
+    ...         items.append(i)
+    ...     items.sort()
+    ...     return items
+    >>> try:
+    ...     f(tf.constant(3))
+    ... except tf.errors.ListRefused as error:
+    ...     print(type(error).__name__)
+    ListRefused
+    """
 
 
 class BuiltList(Unhashable):

@@ -29,7 +29,22 @@ _ORDER = (bool, int, float, complex)
 
 
 class UndefinedVariable(Untraceable, NameError):
-    """A variable was used that may not have been set."""
+    """A variable was used that may not have been set.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> @tf.function
+    ... def f(x):
+    ...     if x > 0:
+    ...         y = x
+    ...     return y
+    >>> try:
+    ...     f(tf.constant(1.0))
+    ... except tf.errors.UndefinedVariable as error:
+    ...     print(type(error).__name__)
+    UndefinedVariable
+    """
 
 
 class TraceError(Unwinding):
