@@ -105,6 +105,35 @@ def test_other_libraries_read_the_same_memory(dtype):
         assert not np.shares_memory(copied.array, I)
 
 
+class OldExchange:
+    """What a library sees that speaks DLPack before its version 1, which cannot say that memory is read-only."""
+
+    def __init__(self, x, copy):
+        self.x, self.copy = x, copy
+
+    def __dlpack__(self, **_):
+        return self.x.__dlpack__(copy=self.copy)
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+@pytest.mark.parametrize("make", [tnp.asarray, lambda v: tnp.zeros(v.shape), lambda v: tnp.asarray(v)[1:]])
+def test_old_exchange_copies_unless_told_not_to(make):
+    x = make(X)
+    for copy in (None, True, False):
+        shared = np.from_dlpack(OldExchange(x, copy))
+        np.testing.assert_array_equal(shared, x)
+        assert np.shares_memory(shared, x.array) == (copy is False)
+
+
+def test_old_exchange_of_memory_that_nobody_may_write_to_is_refused():
+    x = tnp.asarray(np.frombuffer(X.tobytes()), copy=False)
+    with pytest.raises(BufferError, match="read"):
+        x.__dlpack__(copy=False)
+    np.testing.assert_array_equal(np.from_dlpack(OldExchange(x, None)), X.ravel())
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the buffer protocol of classes came with Python 3.12")
 def test_the_buffer_protocol():
     assert memoryview(tnp.asarray(I)).tolist() == I.tolist()

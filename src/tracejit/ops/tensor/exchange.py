@@ -48,14 +48,31 @@ def _dlpack(
 ) -> Any:
     """The memory as a DLPack capsule, read-only where the version of DLPack has a word for that, else a copy.
 
-    BufferError for a dtype that DLPack does not know, and another device.
+    BufferError for a dtype that DLPack does not know, another device, and where only a copy could be written to.
     """
     array = value_of(self)
     if copy is None and max_version is not None and max_version[0] >= 1:
         return read_only(array).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
     if copy is False:  # who insists on the memory, by a version that cannot say that it is read-only
-        return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+        return _unmarked(array).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
     return array.copy().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+
+class _Memory:
+    """The memory of an array as one that may be written to; `array` stays alive with it."""
+
+    def __init__(self, array: np.ndarray):
+        self.array = array
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def _unmarked(array: np.ndarray) -> np.ndarray:
+    """`array` without the mark that it is read-only, unless its memory is of a file or a string of bytes."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return np.asarray(_Memory(array)) if owner.base is None else array
 
 
 def _dlpack_device(self: Any) -> tuple[int, int]:
