@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from checks import numerical_recipes
+
 PROGRAMS: dict[str, tuple[Callable, np.ndarray]] = {}
 
 
@@ -431,3 +433,65 @@ def sorted_events(x):
     for i, wait in enumerate(x):
         total = total + np.exp(-wait) / (i + 1) if wait > 0.9 else total - wait**2
     return np.float64(2.0) * total
+
+
+# Of several files, with classes
+
+
+@program(3)
+def recipe_from_a_module(p):
+    return numerical_recipes.euler(lambda y: p[0] * y - p[1] * y**2, p[2], 0.1, 5)[-1]
+
+
+@program(5)
+def object_that_fills_arrays(y):
+    s = numerical_recipes.Spline(y)
+    return sum([s(x) ** 2 for x in (0.3, 1.7, 2.2, 3.9)])
+
+
+@program(4)
+def object_that_adds_in_place(x):
+    fitted = numerical_recipes.Momentum(4, 0.1)
+    for _ in range(3):
+        fitted.step(2.0 * x * (fitted.weights - 0.5))
+    return np.sum(fitted.weights * x)
+
+
+@program(4, 2)
+def leapfrog(x):
+    velocity = np.zeros((4, 2))
+    for _ in range(3):
+        d = x[:, None] - x[None]
+        force = -(d / (np.sum(d**2, axis=2, keepdims=True) + 0.1) ** 1.5).sum(axis=1)
+        velocity += 0.05 * force
+        x = x + 0.05 * velocity
+    return np.sum(x**2) + 0.5 * np.sum(velocity**2)
+
+
+# Lists that NumPy's functions make arrays of
+
+
+@program(4)
+def lists_of_numbers(x):
+    highest = np.max([np.sin(v) for v in x])
+    return (
+        np.sum([x[0] ** 2, x[1] * x[2]]) * highest
+        + np.exp([x[3], 0.5])[0]
+        + np.average([x[0], x[3]], weights=x[1:3])
+    )
+
+
+@program(4)
+def lists_of_lists(x):
+    rotation = [[np.cos(x[0]), -np.sin(x[0])], [np.sin(x[0]), np.cos(x[0])]]
+    return np.linalg.norm(np.dot(rotation, [x[1], x[2]]) + [x[3], 1.0]) + np.linalg.det(
+        [[x[0], x[1]], [x[2], x[3]]]
+    )
+
+
+@program(5)
+def list_that_a_loop_builds(x):
+    squares = []
+    for v in x:
+        squares.append(v * v)
+    return np.prod(squares) + np.dot(squares, np.arange(5.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -127,3 +128,13 @@ def test_a_chain_may_lead_round():
     first, second = ValueError("first"), ValueError("second")
     first.__context__, second.__context__ = second, first
     assert shortened(first) is first
+
+
+def test_a_users_folder_may_be_called_numpy(tmp_path):
+    program = tmp_path / "numpy" / "program.py"
+    program.parent.mkdir()
+    program.write_text("import tracejit as tf\nf = tf.function(lambda x: {}[x.shape])\nf(tf.zeros(2))\n")
+    with pytest.raises(KeyError) as found:
+        runpy.run_path(str(program))
+    lines = [f.lineno for f in traceback.extract_tb(found.value.__traceback__) if f.filename == str(program)]
+    assert lines == [3, 2]

@@ -473,6 +473,7 @@ class UnsetVariable(TracejitError, UnboundLocalError):
 
 #: By the name of the builtin exception.
 FAILURES: dict[str, type[Exception]] = {
+    **{e.__name__: e for e in (ArithmeticError, KeyError, NotImplementedError, TypeError, ZeroDivisionError)},
     "AssertionError": FailedAssertion,
     "IndexError": OutOfRange,
     "RuntimeError": FailedComputation,

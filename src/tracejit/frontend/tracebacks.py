@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..core.errors import is_explained, is_internal
 from ..core.settings import current
 
 E = TypeVar("E", bound=BaseException)
+_NUMPY = os.path.join(os.path.dirname(np.__file__), "")
 
 
 def shortened(error: E) -> E:
@@ -52,7 +55,7 @@ def _told_apart(traceback: TracebackType | None) -> Iterator[tuple[TracebackType
     """Each frame, and whether it is the user's: libraries that we call are ours."""
     inside = False
     for tb in _frames(traceback):
-        library = f"{os.sep}numpy{os.sep}" in tb.tb_frame.f_code.co_filename
+        library = tb.tb_frame.f_code.co_filename.startswith(_NUMPY)
         inside = _is_ours(tb) or (inside and library)
         yield tb, not inside
 

@@ -38,10 +38,10 @@ def test_functions_without_control_flow_stay_as_they_are():
 
 
 def test_what_is_not_the_users_stays_as_it_is():
-    for f in (np.sum, random.shuffle, functools.reduce, abs, tf.sin, tf.Tensor.__add__, dict, str):
+    for f in (random.shuffle, functools.reduce, abs, tf.sin, tf.Tensor.__add__, dict, str):
         assert callee(f) is f
     array = np.ones(3)
-    assert callee(array.sum)() == 3.0
+    assert callee(array.sum)() == callee(np.sum)(array) == 3.0
 
 
 def test_generators_stay_as_they_are():

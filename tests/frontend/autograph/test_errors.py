@@ -242,7 +242,7 @@ def test_assertions_of_python_values():
 
 def test_tracebacks_show_the_users_lines():
     def inner(x):
-        raise KeyError("from inside")
+        return {}["from inside"]
 
     def f(x):
         if x > 0.0:
@@ -254,7 +254,7 @@ def test_tracebacks_show_the_users_lines():
     frames = traceback.extract_tb(found.value.__traceback__)
     lines = [frame.line for frame in frames if frame.filename == __file__]
     assert "x = inner(x)  # the line of the call" in lines
-    assert 'raise KeyError("from inside")' in lines
+    assert 'return {}["from inside"]' in lines
 
 
 def test_missing_source_names_the_remedy():
@@ -430,9 +430,7 @@ def _key(x):
 
 def _raising(x):
     while x < 10.0:
-        if x > 3.0:
-            raise OverflowError("so large")  # RAISED
-        x = x * 2.0
+        raise OverflowError("so large")  # RAISED
     return x
 
 

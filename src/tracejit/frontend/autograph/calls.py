@@ -21,11 +21,12 @@ from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
-from .arrays import FRESH, MAKING, copying, fills_arrays
+from .arrays import FRESH, MAKING, copying, fills_arrays, of_lists
 from .builtins import REPLACED
+from .changing import WRITING
 from .outside import telling
 from .source.expressions import asks, is_literal
-from .source.origins import LIBRARIES
+from .source.origins import LIBRARIES, is_users_class
 from .source.rewriting import eagerly_rewritten
 from .source.syntax import Definition, MissingSource, Unsupported, definition
 from .source.walking import below, with_places
@@ -82,10 +83,13 @@ def callee(f: Any, eager: bool = False) -> Any:
         return _of_function(f, eager)
     if kind is Op:
         return f
-    if kind is _OF_NUMPY:
-        return MAKING.get(f, f)
+    if kind is _OF_NUMPY or kind is np.ufunc:
+        return MAKING.get(f) or WRITING.get(f) or of_lists(f)
     if kind is BuiltinFunctionType or kind is type:
-        return MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or copying(f)
+        if f in WRITING:
+            return WRITING[f]
+        made = MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or copying(f)
+        return _constructor(made, eager) if made is f and isinstance(made, type) else made
     if kind is MethodType:
         inner = f.__func__
         if not eager and (waiting := telling(f)) is not None:
@@ -113,6 +117,24 @@ def eager_callee(f: Any) -> Any:
 def filling_callee(f: Any) -> Any:
     """What to call in place of `f` where it runs eagerly and may fill NumPy's arrays with tensors; else `f` itself."""
     return callee(f, True) if fills_arrays(f) else f
+
+
+def _constructor(kind: type, eager: bool) -> Any:
+    """What makes an object of a class: a class of the user's with a converted ``__init__``, else the class itself."""
+    initialize: Any = getattr(kind, "__init__")  # noqa: B009  (asked for as `kind.__init__`, it is no function)
+    maker: Any = kind.__new__
+    if initialize.__class__ is not FunctionType or maker is not object.__new__ or not is_users_class(kind):
+        return kind
+    converted = _of_function(initialize, eager)
+    if converted is initialize:
+        return kind
+
+    def construct(*args: Any, **kwargs: Any) -> Any:
+        made: Any = object.__new__(kind)
+        converted(made, *args, **kwargs)
+        return made
+
+    return construct
 
 
 def _of_function(f: FunctionType, eager: bool) -> Any:
@@ -279,8 +301,10 @@ def _needed(node: Definition, names: dict[str, Any], eager: bool, modules: Colle
     for n in below(*body):
         if isinstance(n, (ast.FunctionDef, ast.Lambda)):
             return True
-        if not eager and _is_flow(n, modules):
+        if isinstance(n, ast.AugAssign) if eager else _is_flow(n, modules):
             return True
+        if isinstance(n, ast.ListComp) or (isinstance(n, ast.List) and not all(map(is_literal, n.elts))):
+            return True  # a function of NumPy's may be given it
         if isinstance(n, ast.Subscript) and not (
             isinstance(n.ctx, ast.Load) and (eager or is_literal(n.slice))
         ):
@@ -304,7 +328,7 @@ def _is_module_call(node: ast.Call, names: dict[str, Any], eager: bool) -> bool:
     called: Any = module
     for attribute in reversed(path):
         called = getattr(called, attribute, None)
-    if not eager and called.__hash__ is not None and called in FRESH:
+    if called.__hash__ is not None and (called in WRITING or (not eager and called in FRESH)):
         return False
     passed = any(isinstance(a, ast.Name) and a.id in names for a in node.args)  # it may be a function
     replaced = called.__class__ is FunctionType and called in REPLACED

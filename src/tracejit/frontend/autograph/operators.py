@@ -26,6 +26,7 @@ from ...core.tracing.transaction import Attempt, Unwinding
 from ..structure import flatten_values
 from .builtins import subject_of
 from .calls import callee, eager_callee
+from .flow.raised import raising, trying
 from .flow.surroundings import Surroundings
 from .flow.unrolling import written_out
 from .items import item_of
@@ -33,6 +34,7 @@ from .membership import contains
 from .outside import refuse_taking
 from .parts import (
     augmented,
+    augmented_alone,
     set_item,
     set_item_in,
     set_item_of,
@@ -66,6 +68,7 @@ __all__ = [
     "attribute",
     "attribute_of",
     "augmented",
+    "augmented_alone",
     "callee",
     "chain",
     "changing",
@@ -79,6 +82,7 @@ __all__ = [
     "item_of",
     "not_",
     "or_",
+    "raising",
     "set_attribute",
     "set_item",
     "set_item_in",
@@ -86,6 +90,7 @@ __all__ = [
     "set_item_shared",
     "slice",
     "subject_of",
+    "trying",
     "update_attribute",
     "update_item",
     "update_item_in",

@@ -170,6 +170,17 @@ def augmented(how: str, x: Any, value: Any) -> Any:
     return BINARY[how](x, value)
 
 
+def augmented_alone(how: str, x: Any, value: Any) -> Any:
+    """The same where functions run eagerly: an array of floats that one name alone holds may become a tensor."""
+    if x.__class__ is np.ndarray and x.ndim and x.dtype.kind in DIFFERENTIABLE and needing(value) is not None:
+        x = (x,)[0]  # counted, also where a caller lends it
+        if alone(sys.getrefcount(x), x, sys._getframe(1)):
+            x = fillable(x, value)
+        if isinstance(x, Tensor):
+            return _update(x, ..., how, value)
+    return augmented(how, x, value)
+
+
 def _update(x: Any, index: Any, how: str, value: Any) -> Any:
     place = _place(x, index) if isinstance(x, Tensor) else None
     if isinstance(x, np.ndarray) and _would_leave((index,), value):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .calls import callee
-from .parts import augmented
+from .parts import augmented_alone
 from .places.place import found_in_class
 from .values.weak import Weak, needs_value
 
@@ -32,5 +32,4 @@ def set_attribute(value: Any, owner: Any, name: str) -> None:
 
 def update_attribute(how: str, owner: Any, name: str, value: Callable[[], Any]) -> None:
     """``owner.name += value()`` and the like."""
-    before = attribute_of(owner, name)
-    set_attribute(augmented(how, before, value()), owner, name)
+    set_attribute(augmented_alone(how, attribute_of(owner, name), value()), owner, name)

@@ -51,6 +51,7 @@ from ..values.kinds import (
     same_object,
 )
 from ..values.stacked import Stacked
+from .raised import RaisedInBranch, check, is_raised_by_program, tried
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
 from .written import WrittenInBranch
@@ -86,14 +87,23 @@ def branch(
     """Run one of two bodies that change `places`; what they do to `scratch` is forgotten.
 
     The names in `set_by_loop` may be None before, and then must not be read unless `pred` holds. Those `unread`
-    stand for objects that may be read under another name.
+    stand for objects that may be read under another name. A body that raises is left out, for a check of `pred`.
     """
     uses = Uses(set_by_loop, unread)
 
     def once(last: bool) -> None:
         _branch(pred, then, orelse, places, scratch, uses, what, last)
 
-    until_all_is_known(once, lambda changes: places.extend([c.place for c in changes]))
+    raised = tried(
+        lambda: until_all_is_known(once, lambda changes: places.extend([c.place for c in changes])), then
+    )
+    if raised is None:
+        return
+    holds, raises = truth(pred), raised.side == "then"
+    check(ops.logical_not(holds) if raises else holds, raised.error)
+    other = orelse if raises else then
+    if other is not None:
+        other()
 
 
 def _branch(
@@ -251,6 +261,8 @@ class _Side:
             try:
                 self.values = [_reading(v) for v in run()]
             except Exception as error:
+                if is_raised_by_program(error):
+                    raise RaisedInBranch(error, name, of) from error
                 raise escaping(error, "a branch") from error
             self.numbers = [leaf for value in self.values for leaf in leaves_of(value) if is_number(leaf)]
             return [plain(x) for x in self.numbers]

@@ -9,8 +9,8 @@ import ast
 import copy
 from collections.abc import Collection
 
-from .effects import always_python, own_nodes
-from .rewriting import OPERATORS, Rewriter, index_value, operator
+from .effects import always_python
+from .rewriting import OPERATORS, Rewriter, assigns, index_value, operator
 from .syntax import at_line_of, load, no_arguments, thunk
 from .walking import below
 
@@ -77,14 +77,14 @@ class Expressions(Rewriter):
 
     def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
         target = s.target
-        if not isinstance(target, ast.Attribute) or _assigns(s.value):
+        if not isinstance(target, ast.Attribute) or assigns(s.value):
             return super().visit_AugAssign(s)
         how, name = ast.Constant(OPERATORS[type(s.op)]), ast.Constant(self._mangle(target.attr))
         call = operator("update_attribute", how, self.visit(target.value), name, thunk(self.visit(s.value)))
         return at_line_of(ast.Expr(call), s)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        if always_python(node) or _assigns(*node.values[1:]):
+        if always_python(node) or assigns(*node.values[1:]):
             self.generic_visit(node)
             return node
         values = [self.visit(v) for v in node.values]
@@ -98,14 +98,14 @@ class Expressions(Rewriter):
         return at_line_of(operator("not_", node.operand), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        plain = always_python(node.test) or _assigns(node.body, node.orelse)
+        plain = always_python(node.test) or assigns(node.body, node.orelse)
         self.generic_visit(node)
         if plain:
             return node
         return at_line_of(operator("if_exp", node.test, thunk(node.body), thunk(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        plain = not asks(node) or always_python(node) or _assigns(*node.comparators)
+        plain = not asks(node) or always_python(node) or assigns(*node.comparators)
         self.generic_visit(node)
         if plain:
             return node
@@ -117,7 +117,7 @@ class Expressions(Rewriter):
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
         only = node.generators[0]
-        if len(node.generators) > 1 or only.is_async or _assigns(node.elt, *only.ifs):
+        if len(node.generators) > 1 or only.is_async or assigns(node.elt, *only.ifs):
             return node
         parts = [only.iter, _of_item(only.target, node.elt)]
         if only.ifs:
@@ -147,8 +147,3 @@ def is_literal(index: ast.expr) -> bool:
 def asks(node: ast.Compare) -> bool:
     """Does Python ask for a truth value to work it out?"""
     return len(node.ops) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))
-
-
-def _assigns(*nodes: ast.expr) -> bool:
-    """Is a walrus inside, which a lambda would keep to itself?"""
-    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in own_nodes(node))

@@ -14,7 +14,7 @@ from typing import Any
 
 from .effects import Effects, own_nodes
 from .sharing import shared_names
-from .syntax import Definition, assign, at_line_of, load, parameters, store
+from .syntax import Definition, assign, at_line_of, load, parameters, store, thunk
 from .walking import fields_of
 
 #: Builtins that are the same for tensors, or that look at the frame they are called from.
@@ -209,6 +209,17 @@ class _EagerRewriter(Rewriter):
     def is_assignable(self, name: str) -> bool:
         return bool(self.scopes) and name in self.scopes[-1]
 
+    def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
+        target, how = s.target, ast.Constant(OPERATORS[type(s.op)])
+        if isinstance(target, ast.Name) and self.is_assignable(target.id) and target.id not in self.shared:
+            changed = operator("augmented_alone", how, load(target.id), self.visit(s.value))
+            return at_line_of(assign(target.id, changed), s)
+        if isinstance(target, ast.Attribute) and not assigns(s.value):
+            owner, name = self.visit(target.value), ast.Constant(self._mangle(target.attr))
+            changed = operator("update_attribute", how, owner, name, thunk(self.visit(s.value)))
+            return at_line_of(ast.Expr(changed), s)
+        return super().visit_AugAssign(s)
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         declared = [n for n in own_nodes(*node.body) if isinstance(n, (ast.Nonlocal, ast.Global))]
         given = parameters(node.args)
@@ -263,6 +274,11 @@ def index_value(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Tuple):
         return ast.copy_location(ast.Tuple([index_value(e) for e in node.elts], ast.Load()), node)
     return node
+
+
+def assigns(*nodes: ast.expr) -> bool:
+    """Is a walrus inside, which a lambda would keep to itself?"""
+    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in own_nodes(node))
 
 
 def without_values(arguments: ast.arguments) -> None:

@@ -199,6 +199,14 @@ class _Transformer(Expressions):
             h.type = self.visit(h.type) if h.type is not None else None
             h.body = self.block(h.body)
             guarded(h)
+        if s.handlers:
+            s.body = [at_line_of(ast.With([ast.withitem(operator("trying"))], s.body), s)]
+        return s
+
+    def visit_Raise(self, s: ast.Raise) -> ast.Raise:
+        self.generic_visit(s)
+        if s.exc is not None:
+            s.exc = at_line_of(operator("raising", s.exc), s.exc)
         return s
 
     def visit_If(self, s: ast.If) -> list[ast.stmt]:
@@ -292,7 +300,8 @@ class _Transformer(Expressions):
         made = super().visit_AugAssign(s)
         if isinstance(s.target, ast.Name):
             name, how = s.target.id, ast.Constant(OPERATORS[type(s.op)])
-            made = at_line_of(assign(name, operator("augmented", how, load(name), s.value)), s)
+            change = "augmented" if name in self.shared else "augmented_alone"
+            made = at_line_of(assign(name, operator(change, how, load(name), s.value)), s)
         if isinstance(s.target, ast.Name) and s.target.id in self.units[-1].set_in_loops:
             known = at_line_of(assign(s.target.id, operator("defined", load(s.target.id))), s)
             return [known, made]

@@ -1,0 +1,70 @@
+"""NumPy's functions that write into an array, ``np.fill_diagonal(a, v)``, as ``a[...] = `` what it is then."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...core.seams import numpy_function
+from ...core.spec import DIFFERENTIABLE
+from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
+from ...ops.tensor.at import At
+from ...ops.tensor.numpy_protocol import needing
+from .parts import set_item_shared
+
+_SAME = object()
+
+
+def _of_face(name: str) -> Callable[..., Any]:
+    """The changed array by the function of that name in ``tracejit.numpy``."""
+    return lambda a, *args, **kwargs: numpy_function(name)(a, *args, **kwargs, inplace=False)
+
+
+def _copied(a: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Any:
+    narrower = as_tensor(src).dtype.kind == "c" and a.dtype.kind != "c"
+    if a.dtype.kind not in DIFFERENTIABLE or narrower or casting != "same_kind":
+        return _SAME
+    return src if where is True else numpy_function("where")(where, src, a)
+
+
+def _masked(a: Any, mask: Any, values: Any) -> Any:
+    fits = np.ndim(values) == 0 or np.shape(values) == np.shape(a)
+    return numpy_function("where")(mask, values, a) if fits else _SAME
+
+
+def _added(a: Any, indices: Any, b: Any, sign: int = 1) -> Any:
+    if a.dtype.kind not in DIFFERENTIABLE:
+        return _SAME
+    place = At(as_tensor(a))[indices]
+    return _SAME if place.mask is not None else place.add(b) if sign > 0 else place.subtract(b)
+
+
+def _writing(theirs: Callable[..., Any], changed: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(theirs)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        if not args or (not isinstance(args[0], Tensor) and needing((args[1:], kwargs)) is None):
+            return theirs(*args, **kwargs)
+        new = changed(*args, **kwargs)
+        if new is _SAME:
+            return theirs(*args, **kwargs)
+        set_item_shared(new, args[0], (...,))
+        return None
+
+    return converted
+
+
+#: What writes into its first argument, and what converted functions call in its place.
+WRITING: dict[Any, Callable[..., Any]] = {
+    **{
+        getattr(np, name): _writing(getattr(np, name), _of_face(name))
+        for name in ("fill_diagonal", "place", "put", "put_along_axis")
+    },
+    np.copyto: _writing(np.copyto, _copied),
+    np.putmask: _writing(np.putmask, _masked),
+    np.add.at: _writing(np.add.at, _added),
+    np.subtract.at: _writing(np.subtract.at, functools.partial(_added, sign=-1)),
+}
