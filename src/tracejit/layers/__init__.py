@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from .inputs import InputLayer, Normalization, Rescaling
     from .joining import *
     from .layer import Layer
+    from .noise import (
+        ActivityRegularization,
+        AlphaDropout,
+        GaussianDropout,
+        GaussianNoise,
+        Identity,
+        PReLU,
+        SpatialDropout1D,
+        SpatialDropout2D,
+        SpatialDropout3D,
+    )
     from .normalization import BatchNormalization, LayerNormalization
     from .pooling import (
         AveragePooling1D,

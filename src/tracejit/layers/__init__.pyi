@@ -43,6 +43,15 @@ from tracejit.layers.joining import minimum as minimum
 from tracejit.layers.joining import multiply as multiply
 from tracejit.layers.joining import subtract as subtract
 from tracejit.layers.layer import Layer as Layer
+from tracejit.layers.noise import ActivityRegularization as ActivityRegularization
+from tracejit.layers.noise import AlphaDropout as AlphaDropout
+from tracejit.layers.noise import GaussianDropout as GaussianDropout
+from tracejit.layers.noise import GaussianNoise as GaussianNoise
+from tracejit.layers.noise import Identity as Identity
+from tracejit.layers.noise import PReLU as PReLU
+from tracejit.layers.noise import SpatialDropout1D as SpatialDropout1D
+from tracejit.layers.noise import SpatialDropout2D as SpatialDropout2D
+from tracejit.layers.noise import SpatialDropout3D as SpatialDropout3D
 from tracejit.layers.normalization import BatchNormalization as BatchNormalization
 from tracejit.layers.normalization import LayerNormalization as LayerNormalization
 from tracejit.layers.pooling import AveragePooling1D as AveragePooling1D

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     mae = MAE = mean_absolute_error
     mape = MAPE = mean_absolute_percentage_error
     msle = MSLE = mean_squared_logarithmic_error
-    kld = KLD = kl_divergence
+    kld = KLD = kullback_leibler_divergence = kl_divergence
     logcosh = log_cosh
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -45,6 +45,7 @@ MAPE = mean_absolute_percentage_error
 MSE = mean_squared_error
 MSLE = mean_squared_logarithmic_error
 kld = kl_divergence
+kullback_leibler_divergence = kl_divergence
 logcosh = log_cosh
 mae = mean_absolute_error
 mape = mean_absolute_percentage_error

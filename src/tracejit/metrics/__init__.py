@@ -24,5 +24,10 @@ if TYPE_CHECKING:
     from .find_metric import get
     from .means import *
     from .metric import Metric
+
+    mse = MSE = mean_squared_error
+    mae = MAE = mean_absolute_error
+    mape = MAPE = mean_absolute_percentage_error
+    msle = MSLE = mean_squared_logarithmic_error
 else:
     __getattr__, __dir__, __all__ = lazily(__name__)

@@ -47,3 +47,11 @@ from tracejit.models.configuration import deserialize_keras_object as _deseriali
 deserialize = _deserialize
 from tracejit.models.configuration import serialize_keras_object as _serialize
 serialize = _serialize
+MAE = mean_absolute_error
+MAPE = mean_absolute_percentage_error
+MSE = mean_squared_error
+MSLE = mean_squared_logarithmic_error
+mae = mean_absolute_error
+mape = mean_absolute_percentage_error
+mse = mean_squared_error
+msle = mean_squared_logarithmic_error
