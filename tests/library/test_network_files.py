@@ -22,6 +22,8 @@ VOLUMES = X.reshape(2, 2, 4, 2, 3)
 LAYERS = [
     (lambda: L.Activation("softmax"), X),
     (lambda: L.Activation(tf.nn.relu), X),
+    (lambda: L.ActivityRegularization(l2=0.5), X),
+    (lambda: L.AlphaDropout(0.25), X),
     (lambda: L.AveragePooling1D(2, padding="same"), STEPS),
     (lambda: L.AveragePooling2D(2, 1, data_format="channels_first"), IMAGES),
     (lambda: L.BatchNormalization(momentum=0.5, epsilon=0.1, scale=False), X),
@@ -38,6 +40,13 @@ LAYERS = [
     (lambda: L.Dense(3, kernel_initializer=tf.initializers.GlorotNormal(seed=4), dtype="float64"), X),
     (lambda: L.DepthwiseConv2D(3, depth_multiplier=2, data_format="channels_last"), IMAGES),
     (lambda: L.Dropout(0.25, noise_shape=(1, 6), seed=3), X),
+    (lambda: L.GaussianDropout(0.25), X),
+    (lambda: L.GaussianNoise(0.25, seed=3), X),
+    (lambda: L.Identity(), X),
+    (lambda: L.PReLU("ones", shared_axes=[1]), STEPS),
+    (lambda: L.SpatialDropout1D(0.5), STEPS),
+    (lambda: L.SpatialDropout2D(0.5, data_format="channels_first"), IMAGES),
+    (lambda: L.SpatialDropout3D(0.5), VOLUMES),
     (lambda: L.ELU(0.5), X),
     (lambda: L.Embedding(20, 3, mask_zero=True, embeddings_initializer="ones"), NUMBERS),
     (lambda: L.Flatten(), IMAGES),
@@ -278,6 +287,32 @@ def test_registered_classes_and_functions(tmp_path):
             tf.keras.utils.get_custom_objects().pop(name)
     with pytest.raises(NotDescribed, match="no class is called 'mine>Twice'"):
         load_model(tmp_path / "m")
+
+
+def test_functions_are_kept_by_name_and_given_to_load(tmp_path):
+    def waves(x):
+        return tf.sin(3.0 * x)
+
+    def cost(y_true, y_pred):
+        return tf.reduce_mean(tf.abs(y_true - y_pred), axis=-1)
+
+    model = tf.Sequential([L.Dense(1, activation=waves), L.Lambda(waves)])
+    model.compile("sgd", cost, metrics=[cost])
+    model.fit(X, Y, verbose=0)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m", custom_objects={"waves": waves, "cost": cost})
+    assert_same(model(X), again(X))
+    assert again.loss is cost and again.layers[0].activation is waves
+    with pytest.raises(
+        NotDescribed, match=r"no function is called 'waves': give custom_objects=\{'waves': ...\}"
+    ):
+        load_model(tmp_path / "m")
+
+    def relu(x):  # would be read as the library's
+        return x
+
+    with pytest.raises(NotDescribed, match="under a name of its own"):
+        tf.Sequential([L.Dense(1, activation=relu)]).to_json()
 
 
 def test_functions_are_refused_by_their_line(tmp_path):

@@ -266,6 +266,11 @@ def _array(array: np.ndarray) -> dict[str, Any]:
     return {"class_name": _ARRAY, "config": config}
 
 
+def _names_of_functions() -> set[str]:
+    """Those that mean a function of the library, and none of a program."""
+    return {own for _, own in _functions()}
+
+
 def _object(thing: Any) -> dict[str, Any]:
     known = _known.get()
     assert known is not None
@@ -285,6 +290,8 @@ def _object(thing: Any) -> dict[str, Any]:
 def _function(function: Any, what: str) -> dict[str, Any]:
     module, name = _functions_by_id().get(id(function), (None, get_registered_name(function)))
     if module is None and get_registered_object(name) is not function:
+        if inspect.isfunction(function) and name.isidentifier() and name not in _names_of_functions():
+            return {"module": function.__module__, "class_name": _FUNCTION, "config": name}  # as classes are
         code = getattr(function, "__code__", None)
         where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
         raise NotDescribed(
