@@ -228,6 +228,7 @@ def test_batches_of_a_known_size_and_objects_of_a_config():
     x = K.Input(batch_shape=(4, 3), name="x")
     net = K.Model(x, L.Activation(_doubled)(x))
     assert x.shape == net.output.shape == (4, 3) and net(tf.ones((5, 3))).shape == (5, 3)
+    assert K.Input(3).shape == (None, 3)
     with pytest.raises(ValueError, match="a shape, or a batch_shape"):
         K.Input()
     with K.utils.custom_object_scope({"_doubled": _doubled}):

@@ -46,3 +46,15 @@ def test_a_regularizer_of_ones_own():
     layer(tf.ones((1, 4)))
     assert [float(x) for x in layer.losses] == [2.0]
     assert Weighted.from_config(Weighted(0.5).get_config()).factor == 0.5
+
+
+def test_entropies_of_elements_and_random_signs():
+    target, output = tf.constant([[1.0, 0.0]]), tf.constant([[0.25, 0.5]])
+    np.testing.assert_allclose(K.binary_crossentropy(target, output), [[np.log(4.0), np.log(2.0)]], rtol=1e-6)
+    np.testing.assert_allclose(
+        K.binary_crossentropy(target, tf.zeros((1, 2)), from_logits=True),
+        np.log(2.0) * np.ones((1, 2)),
+        rtol=1e-6,
+    )
+    drawn = K.random_bernoulli((1000,), p=0.3, dtype="int32", seed=1).numpy()
+    assert set(drawn) == {0, 1} and 250 < drawn.sum() < 350

@@ -23,7 +23,7 @@ class InputLayer(Layer, Symbol):
 
     Parameters
     ----------
-    shape : tuple
+    shape : int or tuple
         Of one example.
     batch_size : int, optional
         How many examples shapes are said to hold; any number of examples will do.
@@ -48,7 +48,7 @@ class InputLayer(Layer, Symbol):
 
     def __init__(
         self,
-        shape: Sequence[int | None] | None = None,
+        shape: int | Sequence[int | None] | None = None,
         batch_size: int | None = None,
         dtype: Any = None,
         name: str | None = None,
@@ -61,6 +61,7 @@ class InputLayer(Layer, Symbol):
         if batch_shape is not None:
             batch_size, *shape = batch_shape
         assert shape is not None
+        shape = (shape,) if isinstance(shape, int) else shape
         super().__init__(name=name, dtype=dtype, input_shape=shape)
         self.batch_size, self.examples = batch_size, example_inputs(shape, self.dtype, batch_size)
 

@@ -151,6 +151,35 @@ def flatten(x: Any) -> tf.Tensor:
     return tf.reshape(x, [-1])
 
 
+def random_bernoulli(shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None) -> tf.Tensor:
+    """1 with the probability `p`, else 0, of that `shape` and `dtype`, float32 unless told; `seed` as for ``uniform``.
+
+    ShapeError for negative sizes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.keras.backend.random_bernoulli((2,), p=1.0))
+    tf.Tensor([1. 1.], shape=(2,), dtype=float32)
+    """
+    return tf.cast(tf.random.uniform(shape, seed=seed) <= p, dtype=dtype or float)
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> tf.Tensor:
+    """The cross entropy of each element of `output` with `target`, which has its shape and dtype; see `losses`.
+
+    ShapeError where the shapes differ.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.keras.backend.binary_crossentropy(tf.constant([1.0, 0.0]), tf.constant([0.5, 0.5])))
+    tf.Tensor([0.6931472 0.6931472], shape=(2,), dtype=float32)
+    """
+    each = tf.expand_dims(target, -1), tf.expand_dims(output, -1)
+    return tf.losses.binary_crossentropy(*each, from_logits=from_logits)
+
+
 _RENAMED = {
     "abs": tf.abs,
     "all": tf.reduce_all,
@@ -174,8 +203,8 @@ _RENAMED = {
 _OF_NN = "elu l2_normalize relu sigmoid softmax softplus softsign"
 _AS_THEY_ARE = (
     "argmax argmin cast constant cos cumsum equal exp expand_dims eye gather greater greater_equal less less_equal log "
-    "maximum minimum not_equal ones ones_like reshape round shape sign sin sqrt square squeeze stack stop_gradient "
-    "tanh tile transpose zeros zeros_like"
+    "maximum minimum not_equal one_hot ones ones_like reshape reverse round shape sign sin sqrt square squeeze stack "
+    "stop_gradient tanh tile transpose zeros zeros_like"
 )
 
 backend: Namespace = Namespace(
@@ -187,6 +216,12 @@ backend: Namespace = Namespace(
     int_shape=int_shape,
     ndim=ndim,
     set_value=set_value,
+    random_bernoulli=random_bernoulli,
+    binary_crossentropy=binary_crossentropy,
+    categorical_crossentropy=tf.losses.categorical_crossentropy,
+    sparse_categorical_crossentropy=tf.losses.sparse_categorical_crossentropy,
+    truncated_normal=tf.random.truncated_normal,
+    logsumexp=tf.reduce_logsumexp,
     set_floatx=tf.set_default_dtype,
     **_RENAMED,
     **{name: getattr(tf.nn, name) for name in _OF_NN.split()},
