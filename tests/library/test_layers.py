@@ -551,6 +551,7 @@ def test_errors_of_shapes_name_the_layer_and_what_it_was_made_for(mode):
 
 
 def test_arguments_and_names_of_older_programs():
+    assert tf.layers.Layer().add_variable("w", [2, 3]).shape == (2, 3)
     assert tf.layers.Dense(2, name="3_layers").name == "3_layers"
     assert tf.layers.LeakyReLU(alpha=0.2)([[-1.0]]).numpy() == np.float32(-0.2)
     assert tf.layers.Embedding(5, 2, input_length=3)([[1, 2, 3]]).shape == (1, 3, 2)

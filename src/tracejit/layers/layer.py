@@ -205,6 +205,8 @@ class Layer(Configurable, tf.Module):
             self.__dict__.setdefault("_regularized", []).append((variable, regularizers.get(regularizer)))
         return variable
 
+    add_variable = add_weight  # its name before
+
     def add_loss(self, loss: Any) -> None:
         """Add the number `loss`, or a list of some, to the :attr:`losses` of the call that is being made."""
         outer = _outer.get()
