@@ -109,6 +109,20 @@ def test_distributions(family, name, arguments):
     np.testing.assert_allclose(found, getattr(getattr(scipy.stats, family), name)(*arguments), rtol=1e-10)
 
 
+def test_slopes_of_student_s_distribution_in_its_middle():
+    x, n = tf.constant([0.0, 1e-9, -1e-3], "float64"), tf.constant(3.0, "float64")
+
+    def total(x, n):
+        return tf.reduce_sum(stats.t.cdf(x, n))
+
+    slopes = tf.grad(total, argnums=(0, 1))(x, n)
+    np.testing.assert_allclose(slopes[0], scipy.stats.t.pdf(x, 3.0), rtol=1e-12)
+    assert abs(slopes[1]) < 1e-4
+    curvature = tf.grad(lambda x: tf.reduce_sum(tf.grad(total)(x, n)))(x)
+    wanted = [-4 * v / (3 + v * v) * scipy.stats.t.pdf(v, 3.0) for v in x.numpy()]
+    np.testing.assert_allclose(curvature, wanted, rtol=1e-9, atol=1e-15)
+
+
 A = np.sin(np.arange(30.0)).reshape(6, 5)
 
 

@@ -51,13 +51,16 @@ def cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     n: Any = floats(df)
-    near = ops.less(z * z, n)
-    inner = 0.5 * special.betainc(0.5, 0.5 * n, ops.where(near, z * z / (n + z * z), 0.0))
-    outer = 0.5 - 0.5 * special.betainc(0.5 * n, 0.5, ops.where(near, 0.5, n / (n + z * z)))
-    tail = 0.5 * special.betainc(0.5 * n, 0.5, ops.where(near, 0.5, n / (n + z * z)))
+    central = ops.less(z * z, 1e-14 * ops.minimum(n, 1.0))  # where z**2 has no slope for that of its root to meet
+    square = ops.square(ops.where(central, 1.0, z))
+    near = ops.less(square, n)
+    inner = 0.5 * special.betainc(0.5, 0.5 * n, ops.where(near, square / (n + square), 0.5))
+    tail = 0.5 * special.betainc(0.5 * n, 0.5, ops.where(near, 0.5, n / (n + square)))
     below = ops.where(near, 0.5 - inner, tail)
-    above = 0.5 + ops.where(near, inner, outer)
-    return ops.where(ops.less(z, 0.0), below, above)
+    above = ops.where(near, 0.5 + inner, 1.0 - tail)
+    height = ops.exp(ops.lgamma(0.5 * (n + 1.0)) - ops.lgamma(0.5 * n) - 0.5 * ops.log(n * math.pi))
+    middle = 0.5 + height * z * (1.0 - (n + 1.0) / (6.0 * n) * z * z)
+    return ops.where(central, middle, ops.where(ops.less(z, 0.0), below, above))
 
 
 def logcdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
