@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from ..core.dim import Size, evaluate, holds
 from ..core.errors import DtypeError, ShapeError, at, user_location
-from ..core.lazy import Later
+from ..core.lazy import Later, once
 from ..runtime import cpu
 from ..runtime.compiled import CompiledObject
 from ..runtime.elf import ObjectError
@@ -132,7 +131,7 @@ class Artifact:
 
     # ---- calling ----------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def _code_here(self) -> Code:
         """The first code that this processor can run."""
         machine = cpu.host()
@@ -150,7 +149,7 @@ class Artifact:
             "it for a lower level, targets=('x86-64-v2',)"
         )
 
-    @cached_property
+    @once
     def _executable(self) -> Executable:
         compiled = self._code_here.compiled
         try:
@@ -158,7 +157,7 @@ class Artifact:
         except (ObjectError, KeyError) as error:
             raise BadArtifact(f"the code of {self.name} is damaged: {error}") from None
 
-    @cached_property
+    @once
     def _lane(self) -> Lane | None:
         """What calls the code by tables, where that can be."""
         code, executable = self._lanes.get(self._code_here.target.arch), self._executable
@@ -262,7 +261,7 @@ class Artifact:
 
     # ---- for compiled callers here ----------------------------------------------------------------------
 
-    @cached_property
+    @once
     def _loaded(self) -> Loaded:
         code = self._code_here
         return lowlevel.Loaded(code.compiled, code.interface)

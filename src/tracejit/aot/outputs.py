@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..compiler.exporting import NotExportable
 from ..core.dim import Assumptions, Size, evaluate
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.ir.graph import Graph
+from ..core.lazy import once
 from ..core.op import ops
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
@@ -85,7 +85,7 @@ class Point:
         """The function as one number."""
         return self.floats(*xs)[0]
 
-    @cached_property
+    @once
     def _pulled(self) -> tuple[Any, ...]:
         """Results that are floats, the function from their cotangents to those of the inputs, and all results."""
 

@@ -20,10 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import seams
 from .errors import PACKAGE
+
+if TYPE_CHECKING:
+    from functools import cached_property
 
 #: When the package was loaded, in nanoseconds.
 LOADED_AT = time.time_ns()
@@ -42,25 +45,44 @@ LONGEST = 10.0
 unforked: list[int] = []
 
 
+#: Threads that fork. Others do not enter such blocks meanwhile, or there might always be one in them.
+_forking: list[int] = []
+
+
+def let_fork() -> None:
+    """Wait while another thread forks, unless this one is in such a block already: to be called in front of one."""
+    end = time.monotonic() + LONGEST if _forking else 0.0
+    while {*_forking} - {get_ident()} and get_ident() not in unforked and time.monotonic() < end:
+        time.sleep(1e-3)
+
+
 def _wait_before_fork() -> None:
     own, end = get_ident(), time.monotonic() + LONGEST
+    _forking.append(own)
     while {*unforked} - {own} and time.monotonic() < end:
         time.sleep(1e-3)
 
 
+def _after_fork() -> None:
+    own = get_ident()
+    _forking[:] = [thread for thread in _forking if thread != own]
+
+
 def _forget_others() -> None:
     own = get_ident()
+    _forking.clear()
     unforked[:] = [thread for thread in unforked if thread == own]
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_wait_before_fork, after_in_child=_forget_others)
+    os.register_at_fork(before=_wait_before_fork, after_in_parent=_after_fork, after_in_child=_forget_others)
 
 
 def loaded(name: str) -> ModuleType:
     """A module by its full name, loaded now if it was not."""
     if name in sys.modules:
         return importlib.import_module(name)
+    let_fork()
     thread = get_ident()
     [_] = map(unforked.append, (thread,))
     try:
@@ -145,6 +167,32 @@ def as_face(module: ModuleType) -> ModuleType:
     if "__dir__" not in own:
         own["__dir__"] = names_shown
     return module
+
+
+class _Once:
+    """A property worked out when it is first asked for, which its object keeps; two threads may both work it out.
+
+    That of functools has a lock before Python 3.12, one for all objects, which a child of a fork may find taken.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]):
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        value = instance.__dict__[self.name] = self.function(instance)
+        return value
+
+
+if TYPE_CHECKING:
+    once = cached_property
+else:
+    once = _Once
 
 
 class Namespace(SimpleNamespace):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import field
-from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from .dataclass import dataclass
 from .errors import DtypeError, at, user_location
-from .lazy import Later
+from .lazy import Later, once
 from .spec import TEXT, TensorSpec
 
 if TYPE_CHECKING:
@@ -269,13 +268,13 @@ class Op:
         # has no place in the fast lane of `apply`
         self.slow: bool = self.runs_graphs or self.with_residuals is not None
 
-    @cached_property
+    @once
     def keywords(self) -> frozenset[str]:
         """What users may give by keyword: the attributes, and what `canonicalize` takes besides."""
         parameters = inspect.signature(self.infer).parameters.values()
         return frozenset([*self.extra_keywords, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)])
 
-    @cached_property
+    @once
     def tensors(self) -> tuple[str, ...]:
         """The names of the tensors it takes, in order; users may give them by keyword too."""
         parameters = inspect.signature(self.infer).parameters.values()

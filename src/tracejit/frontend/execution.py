@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..core import seams, settings
 from ..core.ir.graph import Graph, walk
+from ..core.lazy import loaded
 from ..core.spec import TEXT
 
 #: Where a graph keeps whether it holds text.
@@ -21,14 +21,12 @@ Executable = Callable[[Sequence[np.ndarray]], Sequence[np.ndarray]]
 
 def compiler() -> Any:
     """The compiler's pipeline module, loaded when first needed: importing tracejit must stay quick."""
-    return importlib.import_module("tracejit.compiler.pipeline")
+    return loaded("tracejit.compiler.pipeline")
 
 
 @cache
 def _compile_graph() -> Callable[[Graph], Executable]:
-    compile_graph: Callable[[Graph], Executable] = importlib.import_module(
-        "tracejit.compiler.cache"
-    ).compile_graph
+    compile_graph: Callable[[Graph], Executable] = loaded("tracejit.compiler.cache").compile_graph
     return compile_graph
 
 
@@ -44,18 +42,18 @@ def executable(graph: Graph) -> Executable:
     if text is None:
         text = graph.derived[_TEXT] = holds_text(graph)
     if text:
-        by_numbers = importlib.import_module("tracejit.frontend.text_execution")
+        by_numbers = loaded("tracejit.frontend.text_execution")
         with_text: Executable = by_numbers.TextExecutable(graph, executable(by_numbers.of_numbers(graph)))
         return with_text
     if settings.current().nans:
-        made: Executable = importlib.import_module("tracejit.frontend.checked_execution").checked(graph)
+        made: Executable = loaded("tracejit.frontend.checked_execution").checked(graph)
         return made
     return _compile_graph()(graph)
 
 
 def split(graph: Graph) -> Any:
     """The graph and its gradient as a forward that keeps values and a backward that reads them."""
-    return importlib.import_module("tracejit.compiler.graph.partition").partition(graph)
+    return loaded("tracejit.compiler.graph.partition").partition(graph)
 
 
 seams.executable.provide(executable)

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.lazy import unforked
+from ...core.lazy import let_fork, unforked
 from ...runtime.threads.processors import processors
 
 _PATIENCE = 0.1  # seconds
@@ -51,6 +51,7 @@ class Work:
         self.began = True
         try:
             if not self.given_up:
+                let_fork()
                 _working.add(self)
                 thread = _thread.get_ident()
                 unforked.append(thread)

@@ -6,13 +6,13 @@ Everything here is data and knows nothing of statements.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, Union
 
 import numpy as np
 
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size
+from ...core.lazy import once
 
 #: Where a buffer's memory comes from.
 #: input: read only, the entry's input `slot` · output: the entry's output `slot` (counted from 0), memory given by
@@ -51,16 +51,16 @@ class Index:
     const: Size = 0
     terms: tuple[tuple[Name, Size], ...] = ()
 
-    @cached_property
+    @once
     def key(self) -> IndexKey:
         """The same for two sums of the same terms in another order."""
         return self.const, frozenset(self.terms)
 
-    @cached_property
+    @once
     def symbols(self) -> tuple[Name, ...]:
         return tuple([name for name, _ in self.terms])
 
-    @cached_property
+    @once
     def dims(self) -> tuple[Dim, ...]:
         """The symbolic sizes it is worked out from."""
         return dims(self.const, *[c for _, c in self.terms])

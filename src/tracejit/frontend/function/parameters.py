@@ -5,12 +5,12 @@ Knows signatures, defaults and the ``input_signature``; neither traces nor runs 
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 from ...core.errors import at, user_location
+from ...core.lazy import once
 from .methods import Method
 from .signature import ArgumentError, Call, conform, describe
 
@@ -55,7 +55,7 @@ class Parameters:
         #: Does it only show another's signature? Then what a call leaves out or names may mean something to it.
         self._wraps = hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
 
-    @functools.cached_property
+    @once
     def signature(self) -> inspect.Signature | None:
         """The Python signature; None where Python cannot tell."""
         try:
@@ -63,13 +63,13 @@ class Parameters:
         except (TypeError, ValueError):
             return None
 
-    @functools.cached_property
+    @once
     def plain_defaults(self) -> bool:
         """Can no default change between calls?"""
         parameters = self.signature.parameters.values() if self.signature else ()
         return all(p.default is p.empty or p.default.__class__ in NUMBERS for p in parameters)
 
-    @functools.cached_property
+    @once
     def _float_defaults(self) -> dict[int | str, str]:
         """The defaults that are floats, by position and by name, spelled so that all differ."""
         parameters = list(self.signature.parameters.values()) if self.signature else []

@@ -241,9 +241,7 @@ def resolve(s: slice, size: Size) -> tuple[Size, Size, int]:
     if step > 0:
         start = _clip(s.start, size, 0, size) if s.start is not None else 0
         stop = _clip(s.stop, size, 0, size) if s.stop is not None else size
-        if step == 1 and (
-            nonnegative(stop - start) or stop >= start
-        ):  # of no elements too: no trace of their own
+        if step == 1 and (nonnegative(stop - start) or stop >= start):  # of no elements too
             return start, stop - start, 1
         return (start, (stop - start + step - 1) // step, step) if stop > start else (0, 0, 1)
     start = _clip(s.start, size, -1, size - 1) if s.start is not None else size - 1

@@ -49,6 +49,7 @@ class Workers:
         self.state = state = PoolState.from_address(loaded.address(Symbol.STATE))
         self.threads: list[threading.Thread] = []
         self._changing: Any = fork_safe()
+        self._forking = False
         self._worker = _WORKER_TYPE(loaded.function(Symbol.WORKER))
         self._stop = _START_TYPE(loaded.function(Symbol.STOP))
         self._hook = _START_TYPE(self._start)
@@ -122,16 +123,19 @@ class Workers:
     def _before_fork(self) -> None:
         """Have no workers, and let nobody start any before the fork is over."""
         self._changing.acquire()
+        self._forking = True
         self.stop()
 
     def _after_fork_in_parent(self) -> None:
-        self.decide()
-        self._changing.release()
+        if self._forking:  # it was there before the fork began
+            self._forking = False
+            self.decide()
+            self._changing.release()
 
     def _after_fork_in_child(self) -> None:
         """Other threads are not here, whatever they were doing."""
         state = self.state
-        self.threads = []
+        self.threads, self._forking = [], False
         for name in ("gate", "caller_sleeps", "sleeping", "workers", "stop", "lock", "asked"):
             setattr(state, name, 0)
         self.decide()

@@ -51,7 +51,8 @@ def cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     n: Any = floats(df)
-    central = ops.less(z * z, 1e-14 * ops.minimum(n, 1.0))  # where z**2 has no slope for that of its root to meet
+    # where z**2 has no slope, and the part of it an infinite one
+    central = ops.less(z * z, 1e-14 * ops.minimum(n, 1.0))
     square = ops.square(ops.where(central, 1.0, z))
     near = ops.less(square, n)
     inner = 0.5 * special.betainc(0.5, 0.5 * n, ops.where(near, square / (n + square), 0.5))

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from functools import cached_property
 from types import SimpleNamespace
 
 from ....core.dataclass import dataclass
+from ....core.lazy import once
 from ... import ir_text
 from ...ir_text import DIRECTS, Value, function, integer, phi
 
@@ -57,7 +57,7 @@ class Signature:
         mark = f"{DIRECTS} " if self.directs else ""
         return f"{self.linkage}{self.result} @{self.name}({self.parameters}) {mark}{self.attributes}"
 
-    @cached_property
+    @once
     def values(self) -> dict[str, Value]:
         """The parameters by name."""
         split = (parameter.split(" %") for parameter in self.parameters.split(", "))

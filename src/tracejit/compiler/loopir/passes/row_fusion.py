@@ -10,12 +10,12 @@ out, same results bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import product as product_of
 from typing import Any
 
 from ....core.dataclass import dataclass
 from ....core.dim import Size, product
+from ....core.lazy import once
 from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain
 from ..ir import Compute, Load, Nest, Program, Store, walk
@@ -201,7 +201,7 @@ class Place:
         one, two = self.in_all_rows, other.in_all_rows
         return one is not None and two is not None and one.misses(two)
 
-    @cached_property
+    @once
     def in_all_rows(self) -> Reach | None:
         return self._reached(self.access.index, self.nest.axes)
 
