@@ -159,6 +159,20 @@ def test_prefixes(name, exclusive, reverse, run):
     assert f(tf.zeros((0,))).shape == (0,)
 
 
+@pytest.mark.parametrize("name", PREFIXES)
+def test_prefixes_of_open_size(name):
+    def total(x, reverse=False):
+        return tf.reduce_sum(getattr(tf.math, name)(x, axis=1, exclusive=True, reverse=reverse) * tf.cos(x))
+
+    for f in (total, tf.grad(total), lambda x: tf.grad(total)(x, True)):
+        compiled = tf.function(f, input_signature=[tf.TensorSpec([None, None], tf.float64)])
+        for shape in ((2, 3), (1, 1), (3, 0), (0, 2), (2, 9)):
+            x = np.round(2 * np.cos(np.arange(shape[0] * shape[1]))).reshape(shape)  # with zeros
+            with np.errstate(all="ignore"):
+                np.testing.assert_allclose(compiled(x), f(tf.constant(x)), rtol=1e-13, atol=1e-13)
+        assert compiled.experimental_get_tracing_count() == 1
+
+
 def test_the_gradient_of_running_products_where_an_element_is_0(run):
     found = run(tf.grad(lambda x: tf.reduce_sum(tf.math.cumprod(x))))(np.array([2.0, 0.0, 3.0]))
     assert found.numpy().tolist() == [1.0, 2.0 + 6.0, 0.0]

@@ -399,6 +399,15 @@ def test_a_quantile_that_is_none_is_refused_when_it_runs(part):
         compiled(VALUES["V"], np.array(part))
 
 
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_quantiles_next_to_infinite_elements(mode):
+    rows = [[-np.inf, 1.0], [1.0, np.inf], [-np.inf, np.inf], [np.inf, np.inf]]
+    for row, wanted in zip(rows, [-np.inf, np.inf, np.nan, np.inf], strict=True):
+        for part in (30.0, 50.0, 80.0):
+            found = mode(lambda x, part=part: tnp.percentile(x, part))(tf.constant(row))
+            np.testing.assert_array_equal(found, wanted)
+
+
 @MODES
 def test_the_median_of_equal_elements_is_their_mean(mode):
     slope = mode(tf.grad(lambda x: tnp.median(x)))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.dim import Dim
 from ..core.errors import at, user_location
+from ..core.lazy import Later
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
@@ -22,6 +24,11 @@ from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.sort import descending
 from ..ops.tensor.indexing import get
+
+if TYPE_CHECKING:
+    from ..frontend.control import loop_functions
+else:
+    loop_functions = Later("..frontend.control.loop_functions", __package__)
 
 
 def ceil(x: Any, name: str | None = None) -> Tensor:
@@ -399,8 +406,20 @@ def cumulative_logsumexp(
 def _prefixes(combine: Any, x: Any, axis: int, exclusive: bool, reverse: bool, neutral: Any) -> Tensor:
     x = as_tensor(x)
     axis = one_axis(int(axis), len(x.shape))
-    total = associative_scan(combine, x, reverse=reverse, axis=axis) if x.spec.size != 0 else x
+    if isinstance(x.shape[axis], Dim):
+        total = _one_by_one(combine, x, axis, reverse, neutral)
+    else:
+        total = associative_scan(combine, x, reverse=reverse, axis=axis) if x.spec.size != 0 else x
     return _without_own(total, axis, reverse, neutral) if exclusive else total
+
+
+def _one_by_one(combine: Any, x: Any, axis: int, reverse: bool, neutral: Any) -> Any:
+    """The same where only a call knows how many there are."""
+    axes = [axis, *(a for a in range(len(x.shape)) if a != axis)]
+    rows = ops.transpose(x, perm=tuple(axes))
+    first = ops.fill(shape=rows.shape[1:], value=neutral, dtype=x.dtype)
+    _, total = loop_functions.scan(lambda c, row: (combine(c, row),) * 2, first, rows, reverse=reverse)
+    return ops.transpose(total, perm=tuple(map(axes.index, range(len(axes)))))
 
 
 def _without_own(total: Any, axis: int, reverse: bool, neutral: Any) -> Tensor:

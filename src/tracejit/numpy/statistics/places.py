@@ -87,6 +87,9 @@ def between(ordered: Any, place: Any, method: str, pick: Callable[[Any, Any], An
         )
     below, above = (pick(ordered, ops.cast(k, dtype=np.dtype(np.int64))) for k in (low, high))
     weight = ops.cast(ops.subtract(place, low), dtype=ordered.dtype) if method != "midpoint" else 0.5
-    both = ops.add(below, ops.multiply(ops.subtract(above, below), weight))
+    apart = ops.subtract(above, below)
+    both = ops.add(below, ops.multiply(apart, weight))
+    from_above = ops.subtract(above, ops.multiply(apart, ops.subtract(1.0, weight)))
+    both = ops.where(ops.equal(below, -np.inf), from_above, both)
     infinite = ops.logical_and(ops.equal(above, below), ops.equal(ops.abs(below), np.inf))
     return ops.where(infinite, below, both)  # inf - inf is NaN
