@@ -93,3 +93,29 @@ def wanted(name):
 def test_derivatives_are_those_of_differences(name, mode):
     for f, expected in zip(losses(name), wanted(name), strict=True):
         np.testing.assert_allclose(mode(tf.grad(f))(POINT), expected, rtol=1e-7, atol=1e-7)
+
+
+NORMS = {
+    "norm": tf.norm,
+    "norm of complex numbers": lambda v: tf.norm(tf.complex(v[:4], v[4:8])),
+    "norms of rows": lambda v: tf.numpy.linalg.norm(tf.reshape(v, (3, 3)), axis=1),
+    "fro": lambda v: tf.norm(tf.reshape(v, (3, 3)), ord="fro", axis=(0, 1)),
+    "matrix_norm": lambda v: tf.numpy.linalg.matrix_norm(tf.reshape(v, (3, 3))),
+    "reduce_euclidean_norm": lambda v: tf.math.reduce_euclidean_norm(tf.reshape(v, (3, 3)), axis=0),
+    "residuals": lambda v: tf.numpy.linalg.lstsq(np.eye(6)[:, :4] + np.eye(6)[:, 2:], v[:6]).residuals,
+}
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_bend_where_an_element_is_0(name):
+    """What ``abs`` has no second derivative for."""
+    x, f = np.array([0.0, 3.0, -4.0, 1.0, 0.0, 0.0, 2.0, 0.0, -1.0]), NORMS[name]
+
+    def along(v):
+        return tf.reduce_sum(tf.grad(lambda v: tf.reduce_sum(f(v)))(v) * ALONG)
+
+    wanted = [
+        (8 * (along(x + e) - along(x - e)) - (along(x + 2 * e) - along(x - 2 * e))).item() / (12 * 1e-4)
+        for e in 1e-4 * np.eye(9)
+    ]
+    np.testing.assert_allclose(tf.grad(along)(x), wanted, rtol=1e-7, atol=1e-7)

@@ -16,7 +16,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.loop_functions import fori_loop
 from ..frontend.creation import eye
 from ..ops.arrays.reduce import reduce_sum
-from ..ops.linalg.products import matmul
+from ..ops.linalg.products import matmul, squared_sizes
 from .matrices import inv
 
 _NO_ROOT = "no iteration leads to a square root: these matrices are singular, or have negative eigenvalues"
@@ -118,5 +118,5 @@ def _scale(y: Any, z: Any, back: Any, forth: Any) -> Any:
 
 def _size(x: Any) -> Any:
     """The Frobenius norm of each matrix, in the shape of a factor of it."""
-    squares = ops.square(ops.abs(x))
+    squares = squared_sizes(x)
     return ops.reshape(ops.sqrt(ops.reduce_sum(squares, axis=(-2, -1))), shape=(*x.shape[:-2], 1, 1))

@@ -72,9 +72,9 @@ def vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Tensor:
     """The norm of what the axes hold (None: all), taken as one vector, for any number but 0."""
     if ord == 2 and axis is None and not keepdims:
         return products.norm(x)
-    sizes = ops.abs(x)
     if ord == 2:
-        return ops.sqrt(reduce_sum(ops.square(sizes), axis, keepdims))
+        return ops.sqrt(reduce_sum(products.squared_sizes(x), axis, keepdims))
+    sizes = ops.abs(x)
     if ord in (np.inf, -np.inf):
         return (reduce_max if ord > 0 else reduce_min)(sizes, axis, keepdims)
     if ord == 1:
@@ -91,7 +91,7 @@ def matrix_norm(x: Any, ord: Any, axes: Sequence[int], keepdims: bool) -> Tensor
     rows, columns = (one_axis(int(k), len(x.shape)) for k in axes)
     sizes = ops.abs(x)
     if ord == "euclidean":
-        return ops.sqrt(reduce_sum(ops.square(sizes), (rows, columns), keepdims))
+        return ops.sqrt(reduce_sum(products.squared_sizes(x), (rows, columns), keepdims))
     if ord in _OF_SINGULAR_VALUES:
         others = [k for k in range(len(x.shape)) if k not in (rows, columns)]
         values = ops.svd(ops.transpose(x, perm=(*others, rows, columns)), full_matrices=False)[1]

@@ -23,6 +23,7 @@ from ..frontend.control.reductions import reduce_all, reduce_mean, reduce_sum
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.sort import descending
+from ..ops.linalg.products import squared_sizes
 from ..ops.tensor.indexing import get
 
 if TYPE_CHECKING:
@@ -298,7 +299,7 @@ def reduce_euclidean_norm(
     5.0
     """
     x = as_tensor(input_tensor)
-    total: Any = reduce_sum(ops.square(ops.abs(x)), axis, keepdims)
+    total: Any = reduce_sum(squared_sizes(x), axis, keepdims)
     if x.dtype.kind in "iu":
         total = ops.cast(total, dtype=np.dtype(np.float64))
     return ops.cast(ops.sqrt(total), dtype=x.np_dtype)

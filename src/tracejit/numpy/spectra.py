@@ -12,6 +12,7 @@ from ..core.tensor import Tensor
 from ..linalg import spectral
 from ..ops.arrays.shape import expand_dims, stack
 from ..ops.elementwise.arithmetic import matched
+from ..ops.linalg.products import squared_sizes
 from . import products, reductions
 from .conversion import array, arrays, wide_floats
 
@@ -233,7 +234,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     rank = matrix_rank(a, rtol=least)
     m, n = a.shape
     if m > n and (rank.is_symbolic or int(rank.array) == n):
-        residuals = reductions.sum(ops.square(ops.abs(b - products.matmul(a, x))), 0)
+        residuals = reductions.sum(squared_sizes(b - products.matmul(a, x)), 0)
     else:
         residuals = array(np.zeros(0, ops.abs(a).dtype))
     return LstsqResult(x, residuals if len(residuals.shape) else expand_dims(residuals, 0), rank, svdvals(a))
