@@ -90,12 +90,13 @@ def make_tracejit(folder: Path) -> None:
 def load_library(folder: Path, x: np.ndarray, w: np.ndarray) -> Call:
     """Return the C function's call by ctypes, its results in arrays that are made once, as a C program has them."""
     library = ctypes.CDLL(str(folder / "librows.so"))
-    library.rows_workspace.restype = ctypes.c_int64
-    work = np.empty(library.rows_workspace(ctypes.c_int64(ROWS)), np.uint8)
     value, gx, gw = np.empty(()), np.empty(x.shape), np.empty(w.shape)
-    kept = x, w, value, gx, gw, work
-    *places, scratch = [ctypes.c_void_p(a.ctypes.data) for a in kept]
-    given, rows = (*places, ctypes.c_int64(ROWS), scratch), library.rows
+    kept = [x, w, value, gx, gw]
+    given, rows = [*map(_address, kept), ctypes.c_int64(ROWS)], library.rows
+    if hasattr(library, "rows_workspace"):  # code that needs none takes none
+        library.rows_workspace.restype = ctypes.c_int64
+        kept.append(np.empty(library.rows_workspace(ctypes.c_int64(ROWS)), np.uint8))
+        given.append(_address(kept[-1]))
 
     def call() -> tuple[Any, ...]:
         if rows(*given):
@@ -103,6 +104,10 @@ def load_library(folder: Path, x: np.ndarray, w: np.ndarray) -> Call:
         return kept[2:5]
 
     return call
+
+
+def _address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
 
 
 def load_module(folder: Path, x: np.ndarray, w: np.ndarray) -> Call:

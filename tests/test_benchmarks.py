@@ -34,6 +34,32 @@ def test_a_wrong_result_has_no_time():
     assert done.stdout.split() == ["['tracejit']", "['SciPy']"], done.stdout + done.stderr
 
 
+def test_an_exported_gradient_is_called_as_its_header_says(tmp_path):
+    """A process of its own, as for the others."""
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORTED, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+EXPORTED = """
+import sys
+from pathlib import Path
+import numpy as np
+from benchmarks import aot_peers
+
+folder, (x, w) = Path(sys.argv[1]), aot_peers.arguments()
+aot_peers.make_tracejit(folder)
+for load in (aot_peers.load_library, aot_peers.load_module):
+    for found, wanted in zip(load(folder, x, w)(), aot_peers.by_hand(x, w), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+"""
+
 WRONG = """
 from pathlib import Path
 import numpy as np
