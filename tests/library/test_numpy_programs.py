@@ -302,3 +302,115 @@ def test_complex_numbers_do_not_enter_an_array_of_floats():
         for transform in (tj.function, tj.grad):
             with pytest.raises((TypeError, ValueError, TracejitError, np.exceptions.ComplexWarning)):
                 transform(f)(np.float64(1.0))
+
+
+# Parts of what is a tensor, and other names of it
+
+
+def rows_that_are_scaled(x):
+    y = x * 1.0
+    for row in y:
+        row /= row.sum()
+    return np.sum(y**2)
+
+
+def a_row_that_is_subtracted_from(x):
+    y = x.copy()
+    row = y[1]
+    row -= y[0]
+    return np.sum(y**2)
+
+
+def a_row_that_is_written_to(x):
+    y = x.copy()
+    row = y[1]
+    row[0] = 5.0
+    return np.sum(y**2)
+
+
+def another_shape_that_is_written_to(x):
+    y = x.copy()
+    flat = y.reshape(-1)
+    flat[3] += x[0, 0]
+    return np.sum(y**2)
+
+
+def a_block_that_is_added_to(x):
+    y = x.copy()
+    block = y[1:, 1:]
+    block += x[:2, :2]
+    return np.sum(y**2)
+
+
+def the_transposed_that_is_scaled(x):
+    y = x.copy()
+    turned = y.T
+    turned[0] *= 2.0
+    return np.sum(y**2)
+
+
+WRITTEN_AS_PARTS = [
+    rows_that_are_scaled, a_row_that_is_subtracted_from, a_row_that_is_written_to, another_shape_that_is_written_to,
+    a_block_that_is_added_to, the_transposed_that_is_scaled,
+]  # fmt: skip
+SQUARE = np.arange(1.0, 10.0).reshape(3, 3) / 5
+
+
+@pytest.mark.parametrize("f", WRITTEN_AS_PARTS)
+@pytest.mark.parametrize("transform", [tj.grad, tj.function])
+def test_who_reads_the_whole_after_a_part_was_written_to_is_refused(f, transform):
+    with pytest.raises(Untraceable, match=r"would write into|is written to"):
+        transform(f)(SQUARE)
+
+
+def another_name(x):
+    y = x.copy()
+    z = y
+    y += 1.0
+    return np.sum(z**2)
+
+
+def a_part_alone(x):
+    row = x[1]
+    row -= x[0]
+    return np.sum(row**2)
+
+
+def scaled_in_a_function(x):
+    def scale(v):
+        v *= np.float64(2.0)
+
+    y = x.copy()
+    scale(y)
+    return np.sum(y**2)
+
+
+def a_part_that_is_computed_anew(x):
+    total = 0.0
+    for row in x:
+        row = row - row.mean()
+        row /= 2.0
+        total += np.sum(row**2)
+    return total + np.sum(x)
+
+
+@pytest.mark.parametrize(
+    "f", [another_name, a_part_alone, scaled_in_a_function, a_part_that_is_computed_anew]
+)
+def test_other_names_see_what_is_added_in_place(f):
+    slope = differences(f, SQUARE.copy())
+    np.testing.assert_allclose(tj.function(f)(SQUARE), f(SQUARE.copy()))
+    for gradient in (tj.grad(f), tj.function(tj.grad(f))):
+        np.testing.assert_allclose(gradient(SQUARE), slope, rtol=1e-6, atol=1e-8)
+
+
+def test_tensors_of_programs_for_other_libraries_are_values():
+    def program(x):
+        y = z = x * 2.0
+        row = y[0]
+        y += tj.constant(1.0, y.dtype)
+        row += 5.0
+        return tj.reduce_sum(z)
+
+    for transform in (lambda f: f, tj.function):
+        assert float(transform(program)(tj.constant(SQUARE))) == pytest.approx(18.0)

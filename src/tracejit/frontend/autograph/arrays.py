@@ -172,7 +172,7 @@ def fills_arrays(f: Any) -> bool:
     for g in _reached(f, set()):
         facts = _facts_of(g.__code__)
         adds, makes = adds or facts.adds, makes or facts.makes
-        if facts.writes or (adds and makes) or (facts.lists and _names_numpy(g)):
+        if facts.writes or (adds and makes) or ((facts.lists or facts.adds) and _names_numpy(g)):
             return True
     return False
 
@@ -240,6 +240,15 @@ def _named(code: CodeType, namespace: dict[str, Any]) -> Iterator[Any]:
 
 def _names_numpy(f: FunctionType) -> bool:
     return any(f.__globals__.get(name) is np for name in f.__code__.co_names)
+
+
+def is_for_numpy(f: FunctionType) -> bool:
+    """Does a function name NumPy, and nothing of this package?"""
+    known = [f.__globals__.get(name) for name in f.__code__.co_names]
+    return _names_numpy(f) and not any(
+        str(getattr(x, "__module__", None) or getattr(x, "__name__", "")).startswith("tracejit")
+        for x in known
+    )
 
 
 class _Facts(NamedTuple):

@@ -21,7 +21,7 @@ from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
-from .arrays import FRESH, MAKING, copying, fills_arrays, of_lists
+from .arrays import FRESH, MAKING, copying, fills_arrays, is_for_numpy, of_lists
 from .builtins import REPLACED
 from .changing import WRITING
 from .outside import telling
@@ -252,7 +252,12 @@ def _converted(f: FunctionType, eager: bool) -> Conversion:
         if not _needed(node, {**f.__globals__, **dict.fromkeys(code.co_freevars)}, eager, modules):
             return _AS_IT_IS
         names = (code.co_freevars, _class_name(f))
-        made = eagerly_rewritten(node, *names) if eager else transform.rewritten(node, *names, modules)
+        numeric = is_for_numpy(f)
+        made = (
+            eagerly_rewritten(node, *names, numeric=numeric)
+            if eager
+            else transform.rewritten(node, *names, modules, numeric)
+        )
         return _compiled(made, f, eager)
     except MissingSource as error:
         return Conversion(None, None, str(error))

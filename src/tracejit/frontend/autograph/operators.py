@@ -35,13 +35,17 @@ from .outside import refuse_taking
 from .parts import (
     augmented,
     augmented_alone,
+    augmented_in_place,
+    augmented_part,
     set_item,
     set_item_in,
     set_item_of,
+    set_item_part,
     set_item_shared,
     update_item,
     update_item_in,
     update_item_of,
+    update_item_part,
     update_item_shared,
 )
 from .places.mutations import changing
@@ -69,6 +73,8 @@ __all__ = [
     "attribute_of",
     "augmented",
     "augmented_alone",
+    "augmented_in_place",
+    "augmented_part",
     "callee",
     "chain",
     "changing",
@@ -87,6 +93,7 @@ __all__ = [
     "set_item",
     "set_item_in",
     "set_item_of",
+    "set_item_part",
     "set_item_shared",
     "slice",
     "subject_of",
@@ -95,6 +102,7 @@ __all__ = [
     "update_item",
     "update_item_in",
     "update_item_of",
+    "update_item_part",
     "update_item_shared",
     "while_stmt",
 ]

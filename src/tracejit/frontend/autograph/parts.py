@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import SymbolicValue, at, user_location
+from ...core.errors import SymbolicValue, Untraceable, at, user_location
 from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
+from ...core.tracing.dispatch import as_tensor
+from ...ops.lowering import Reindex
 from ...ops.tensor.at import At
 from ...ops.tensor.holders import alone
 from ...ops.tensor.made import from_the_start, whole_of
@@ -73,6 +75,34 @@ def update_item(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
 def update_item_shared(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
     """The same of what other names may know: an array stays one."""
     return _changed(x, indices, lambda part, index: _update(part, index, how, value))
+
+
+def set_item_part(value: Any, x: Any, indices: Sequence[Any]) -> Any:
+    """The same of what may be a part of what another name stands for."""
+    _refuse_part(x)
+    return set_item_shared(value, x, indices)
+
+
+def update_item_part(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
+    """``x[i][j]… += value`` and the like of what may be a part of what another name stands for."""
+    _refuse_part(x)
+    return update_item_shared(how, x, indices, value)
+
+
+def _refuse_part(x: Any) -> None:
+    """Raise where `x` is a part of a tensor: NumPy would change that one, too, and whoever reads it would miss it."""
+    if isinstance(x, Tensor) and x.ndim and not is_in_place(x) and _is_view(as_tensor(x)):
+        raise Untraceable(
+            "NumPy would write into the array that this is a part of, and a tensor does not change: write to the whole "
+            f"by its name, a[i] = v, or take a copy of the part, a[i].copy(){at(user_location())}"
+        )
+
+
+def _is_view(x: Tensor) -> bool:
+    if not x.is_symbolic:
+        return x.array.base is not None
+    node = x.value.node
+    return node is not None and isinstance(node.op.lower, Reindex)
 
 
 def set_item_of(value: Any, owner: Any, name: str, indices: Sequence[Any]) -> None:
@@ -168,6 +198,19 @@ def augmented(how: str, x: Any, value: Any) -> Any:
             _as_tensor_from_the_start(x, value)
         array_written(x)
     return BINARY[how](x, value)
+
+
+def augmented_in_place(how: str, x: Any, value: Any) -> Any:
+    """The same in a program for NumPy alone, where another name stands for the same array and sees the change."""
+    if isinstance(x, Tensor) and x.ndim and _same_dtype(x, value):
+        return _update(x, ..., how, value)
+    return augmented(how, x, value)
+
+
+def augmented_part(how: str, x: Any, value: Any) -> Any:
+    """The same there, where it may be a part of what another name stands for."""
+    _refuse_part(x)
+    return augmented_in_place(how, x, value)
 
 
 def augmented_alone(how: str, x: Any, value: Any) -> Any:

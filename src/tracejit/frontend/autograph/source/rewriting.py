@@ -13,9 +13,9 @@ from collections.abc import Collection
 from typing import Any
 
 from .effects import Effects, own_nodes
-from .sharing import shared_names
+from .sharing import part_names, shared_names
 from .syntax import Definition, assign, at_line_of, load, parameters, store, thunk
-from .walking import fields_of
+from .walking import below, fields_of
 
 #: Builtins that are the same for tensors, or that look at the frame they are called from.
 PLAIN_BUILTINS = frozenset(
@@ -57,6 +57,23 @@ class Rewriter(ast.NodeTransformer, ABC):
         self.class_name: str | None = None
         self.free: set[str] = set()
         self.shared: frozenset[str] = frozenset()
+        self.parts: frozenset[str] = frozenset()
+        self.numeric = False
+
+    def looks_at(self, node: ast.AST, numeric: bool) -> None:
+        """Learn which names of a function stand for one array, or parts of it; is it a program for NumPy alone?"""
+        self.shared, self.parts, self.numeric = shared_names(node), part_names(node), numeric
+        if numeric:  # the caller has a name for each parameter, too
+            functions = [n for n in below(node) if isinstance(n, ast.FunctionDef)]
+            self.shared |= frozenset(name for f in functions for name in parameters(f.args))
+
+    def augmenting(self, name: str) -> str:
+        """The operator for ``name += v``."""
+        if self.numeric and name in self.parts:
+            return "augmented_part"
+        if name in self.shared:
+            return "augmented_in_place" if self.numeric else "augmented"
+        return "augmented_alone"
 
     @abstractmethod
     def is_assignable(self, name: str) -> bool:
@@ -173,7 +190,8 @@ class Rewriter(ast.NodeTransformer, ABC):
             base = base.value
         where = ast.Tuple(indices, ast.Load())
         if isinstance(base, ast.Name) and self.is_assignable(base.id):
-            what = f"{what}_shared" if base.id in self.shared else what
+            if base.id in self.shared:
+                what = f"{what}_part" if base.id in self.parts else f"{what}_shared"
             call = operator(what, *first, load(base.id), where, *last)
             return at_line_of(assign(base.id, call), s)
         if isinstance(base, ast.Attribute):
@@ -185,10 +203,16 @@ class Rewriter(ast.NodeTransformer, ABC):
 
 
 def eagerly_rewritten(
-    node: Definition, free: Collection[str], class_name: str | None, converter: str = "eager_callee"
+    node: Definition,
+    free: Collection[str],
+    class_name: str | None,
+    converter: str = "eager_callee",
+    numeric: bool = False,
 ) -> Definition:
-    """The definition as it is to run eagerly: control flow stays as it is."""
-    made: Definition = _EagerRewriter(set(free), class_name, converter, shared_names(node)).visit(node)
+    """The definition as it is to run eagerly: control flow stays as it is. Is it `numeric`, for NumPy alone?"""
+    rewriter = _EagerRewriter(set(free), class_name, converter)
+    rewriter.looks_at(node, numeric)
+    made: Definition = rewriter.visit(node)
     if isinstance(made, ast.FunctionDef):
         made.decorator_list, made.returns = [], None
     without_values(made.args)
@@ -198,12 +222,11 @@ def eagerly_rewritten(
 class _EagerRewriter(Rewriter):
     """Calls and assignments to parts, in a function and those defined inside."""
 
-    def __init__(self, free: set[str], class_name: str | None, converter: str, shared: frozenset[str]):
+    def __init__(self, free: set[str], class_name: str | None, converter: str):
         super().__init__()
         self.converter = converter
         self.free = free
         self.class_name = class_name
-        self.shared = shared
         self.scopes: list[set[str]] = []
 
     def is_assignable(self, name: str) -> bool:
@@ -211,8 +234,8 @@ class _EagerRewriter(Rewriter):
 
     def visit_AugAssign(self, s: ast.AugAssign) -> ast.stmt:
         target, how = s.target, ast.Constant(OPERATORS[type(s.op)])
-        if isinstance(target, ast.Name) and self.is_assignable(target.id) and target.id not in self.shared:
-            changed = operator("augmented_alone", how, load(target.id), self.visit(s.value))
+        if isinstance(target, ast.Name) and self.is_assignable(target.id):
+            changed = operator(self.augmenting(target.id), how, load(target.id), self.visit(s.value))
             return at_line_of(assign(target.id, changed), s)
         if isinstance(target, ast.Attribute) and not assigns(s.value):
             owner, name = self.visit(target.value), ast.Constant(self._mangle(target.attr))

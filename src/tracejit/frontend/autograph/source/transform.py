@@ -18,7 +18,6 @@ from .jumps import lower_jumps
 from .liveness import Liveness
 from .matching import lower_matches
 from .rewriting import OPERATORS, guarded, operator, without_values
-from .sharing import shared_names
 from .syntax import (
     Definition,
     Unsupported,
@@ -54,14 +53,18 @@ class _Unit:
 
 
 def rewritten(
-    node: Definition, free: Collection[str], class_name: str | None, modules: Collection[str] = ()
+    node: Definition,
+    free: Collection[str],
+    class_name: str | None,
+    modules: Collection[str] = (),
+    numeric: bool = False,
 ) -> Definition:
     """The definition with its control flow as operators; Unsupported where Python's own form must stay.
 
-    `modules` are names of modules: what is read from them is no property.
+    `modules` are names of modules: what is read from them is no property. Is it `numeric`, a program for NumPy alone?
     """
     transformer = _Transformer(set(free), class_name, modules)
-    transformer.shared = shared_names(node)
+    transformer.looks_at(node, numeric)
     return transformer.definition(node)
 
 
@@ -300,8 +303,7 @@ class _Transformer(Expressions):
         made = super().visit_AugAssign(s)
         if isinstance(s.target, ast.Name):
             name, how = s.target.id, ast.Constant(OPERATORS[type(s.op)])
-            change = "augmented" if name in self.shared else "augmented_alone"
-            made = at_line_of(assign(name, operator(change, how, load(name), s.value)), s)
+            made = at_line_of(assign(name, operator(self.augmenting(name), how, load(name), s.value)), s)
         if isinstance(s.target, ast.Name) and s.target.id in self.units[-1].set_in_loops:
             known = at_line_of(assign(s.target.id, operator("defined", load(s.target.id))), s)
             return [known, made]
