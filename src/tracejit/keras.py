@@ -17,13 +17,13 @@ from . import (
 from .arrays.labels import to_categorical
 from .arrays.padding import pad_sequences
 from .core.lazy import Namespace, as_face
-from .initializers import Initializer
+from .initializers import Initializer as Initializer
 from .layers.inputs import InputLayer as Input
-from .layers.layer import Layer
+from .layers.layer import Layer as Layer
 from .layers.model import Model
 from .layers.sequential import Sequential
-from .losses.loss import Loss
-from .metrics.metric import Metric
+from .losses.loss import Loss as Loss
+from .metrics.metric import Metric as Metric
 from .models import policies
 from .models.configuration import deserialize_keras_object, serialize_keras_object
 from .models.keras_backend import backend
@@ -34,9 +34,9 @@ from .models.registration import (
     get_registered_object,
     register_keras_serializable,
 )
-from .optimizers.optimizer import Optimizer
+from .optimizers.optimizer import Optimizer as Optimizer
 from .random.generators import set_seed
-from .regularizers import Regularizer
+from .regularizers import Regularizer as Regularizer
 
 __all__ = [
     "activations",
@@ -51,14 +51,8 @@ __all__ = [
     "optimizers",
     "regularizers",
     "to_categorical",
-    "Initializer",
     "Input",
-    "Layer",
-    "Loss",
-    "Metric",
     "Model",
-    "Optimizer",
-    "Regularizer",
     "Sequential",
     "preprocessing",
     "saving",
