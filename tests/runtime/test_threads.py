@@ -141,7 +141,7 @@ def test_the_default_is_the_processors_of_the_process() -> None:
         + PROGRAM
         + "\n    f(x); print(names())"
     )
-    assert run(code) == "[]"
+    assert run(code, TRACEJIT_NUM_THREADS="0") == "[]"
 
 
 @pytest.mark.parametrize(

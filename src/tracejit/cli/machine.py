@@ -14,7 +14,7 @@ from .main import Result, version
 
 #: What is asked of other packages: what is needed, and what is used where it is there.
 _NEEDED = ("numpy", "llvmlite", "networkx")
-_EXTRAS = ("scipy", "tqdm", "matplotlib", "ipython")
+_EXTRAS = ("scipy", "ml_dtypes", "dask", "cloudpickle", "tqdm", "matplotlib", "ipython")
 
 
 def info_(options: argparse.Namespace) -> Result:
