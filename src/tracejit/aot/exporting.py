@@ -53,36 +53,36 @@ def export(
     Parameters
     ----------
     f : callable
-        A plain or compiled function. What prints cannot leave Python; Variables may be read, not assigned.
+        A plain or compiled function. It must not print; it may read Variables, but not assign them.
     specs : sequence
-        One for each argument: a TensorSpec, an array that is like it, text such as ``"f64[n,3]"``, or a nest of
-        them; a Python number is part of the program. Sizes with the same name are equal, and become parameters.
+        One for each argument: a TensorSpec, an example array, text such as ``"f64[n,3]"``, or a nest of them; a
+        Python number becomes a constant. Sizes with the same name are equal; each name becomes a parameter.
     name : str
         Of the C function.
     outputs : str or sequence of str
-        ``"value"``: what `f` returns. Of a float scalar: ``"grad"``, its gradients; ``"hvp"``, the product of its
-        Hessian and directions, which are further parameters; ``"hessian"``. Of any floats: ``"jvp"``, their tangents
-        for tangents of the inputs; ``"vjp"``, cotangents of the inputs for theirs; ``"jacobian"``, an array of the
-        shape of the result and that of the input for each of both, by the mode that is cheaper.
+        ``"value"``: the result of `f`. If it is a float scalar: ``"grad"``, its gradients; ``"hvp"``, Hessian-vector
+        products, for vectors that are further parameters; ``"hessian"``. For any floats: ``"jvp"``, tangents of the
+        results for given tangents of the inputs; ``"vjp"``, cotangents of the inputs for given cotangents of the
+        results; ``"jacobian"``, for each result and input an array with the axes of both, by the cheaper mode.
     wrt : int, str, Variable or sequence of them, optional
-        What to differentiate by: arguments by position or name; parts of them and Variables by the way there,
-        ``"params.layers.0"``, ``"dense.kernel"``, or Variables themselves. By default all floats in the arguments.
+        The inputs to differentiate by: arguments by position or name; parts of arguments and Variables by their
+        path, ``"params.layers.0"``, ``"dense.kernel"``; or Variables themselves. By default all floats in the
+        arguments.
     targets : sequence of str
-        The processors to make code for, the best first. ``"x86-64"``: every processor since about 2009, with code for
-        the levels v2, v3 and v4, of which each runs the best it can; the default where this is one. ``"host"``: this
-        processor, and those that can do as much. Single levels: ``"x86-64-v3"`` for example. Other machines:
-        ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``, ``"thumbv7em"``.
+        The processors to compile for, the most capable first. ``"x86-64"``, the default on such machines: every
+        processor since about 2009, with code for the levels v2, v3 and v4, of which the best supported one runs.
+        ``"host"``: this processor, and others with the same features. Single levels: ``"x86-64-v3"`` for example.
+        Other machines: ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``, ``"thumbv7em"``.
     constants : {"embed", "argument"}
-        What becomes of Variables and arrays that `f` reads: a part of the code with their present values, or
-        further parameters.
+        Variables and arrays that `f` reads become constants with their present values, or further parameters.
     sample : sequence, optional
-        Arguments that :meth:`Artifact.verify` tries; by default the arrays among `specs`, else random numbers between
-        0.5 and 1.5 and, for integers, 1.
+        Arguments for :meth:`Artifact.verify`; by default the arrays among `specs`, else random numbers between 0.5
+        and 1.5 and, for integers, 1.
     keep_graph : bool
         Keep what :meth:`Artifact.retarget` compiles; constants are then in a file twice.
     debug : bool
-        Let the code know the lines of `f` and of what it calls, and the functions they are in: debuggers and profilers
-        show them. What it computes is the same, and as quick; the files are larger. On Linux alone.
+        Add debug information: debuggers and profilers show the lines of `f` and of the functions it calls. The code
+        is the same; the files are larger. Linux only.
 
     Returns
     -------

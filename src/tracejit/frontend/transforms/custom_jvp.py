@@ -31,11 +31,11 @@ Rule = Callable[..., Any]
 
 
 class custom_jvp:
-    """Decorate a function that is given the rule of its tangents by :meth:`defjvp`.
+    """Decorate a function whose tangents are computed by a rule, given by :meth:`defjvp`.
 
-    One rule serves forward and reverse mode, which is its transpose, to any order, eagerly, compiled and under `vmap`.
-    The rule must be linear in the tangents, and speak for all that is differentiated: tensors and Variables that the
-    function uses are arguments, or have no gradient there.
+    One rule serves forward mode and, transposed, reverse mode, to any order, eagerly, compiled and under `vmap`. The
+    rule must be linear in the tangents. It covers the arguments only: pass the tensors and Variables that the function
+    uses as arguments if they are to be differentiated.
 
     Parameters
     ----------
