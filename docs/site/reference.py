@@ -65,7 +65,7 @@ def write_reference(site: Site) -> None:
     pages: dict[int, str] = {}
     for name, module in modules.items():
         _write_module(site, name, module, pages)
-    rows = [f"| [`{name}`]({name}.md) | {_first_line(module)} |" for name, module in modules.items()]
+    rows = [f"| [`{name}`]({name}.md) | {_purpose(module)} |" for name, module in modules.items()]
     table = "\n".join(["| | |", "|---|---|", *rows])
     site.index(
         "reference",
@@ -113,6 +113,11 @@ def _name_page(module: str, title: str, x: Any) -> str:
         *options,
     ]
     return "\n".join(lines) + "\n"
+
+
+def _purpose(module: ModuleType) -> str:
+    """The first sentence about a module, without its name."""
+    return re.sub(r": `tracejit[.\w]*`|\. Names only", "", _first_line(module)).rstrip(".")
 
 
 def _first_line(x: Any) -> str:
