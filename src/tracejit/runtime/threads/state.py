@@ -12,7 +12,7 @@ NAME = "threads"
 """How programs ask for the pool among the functions of ctx."""
 
 LINE = 64
-SCRATCH = 1 << 21
+SCRATCH = 1 << 22
 """Bytes of memory that every thread of the pool has to itself."""
 
 MOST_SHARES = 64

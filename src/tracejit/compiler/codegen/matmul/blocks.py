@@ -82,40 +82,40 @@ def _panels(g: Geometry) -> str:
 
 def _rows(g: Geometry) -> str:
     w = Writer(ROWS)
-    m_step = w.select(w.arg.pack_a, g.block_rows, g.unpacked_rows)
     count = w.subtract(w.arg.last, w.arg.first)
     a = w.offset(w.arg.a, w.multiply(w.arg.a_row, w.arg.first))
     c = w.offset(w.arg.c, w.multiply(w.arg.c_row, w.arg.first))
-    with w.loop(count, m_step) as down:
-        m = w.minimum(w.subtract(count, down.index), m_step)
+    with w.loop(count, g.block_rows) as down:
+        m = w.minimum(w.subtract(count, down.index), g.block_rows)
         a_block = w.offset(a, w.multiply(w.arg.a_row, down.index))
         c_block = w.offset(c, w.multiply(w.arg.c_row, down.index))
-        _sum_depth(w, g, m, a_block, c_block)
+        _by_panels(w, g, m, a_block, c_block)
     return w.text()
 
 
-def _sum_depth(w: Writer, g: Geometry, m: Value, a: Value, c: Value) -> None:
-    """Write the products of one block of the result; it stays in the second cache while they are added up."""
-    step = w.arg.depth_step
-    with w.loop(w.arg.k, step, a, w.arg.b) as inward:
-        a, b = inward.carried
-        depth = w.minimum(w.subtract(w.arg.k, inward.index), step)
-        again = w.op("or", inward.index, w.arg.accumulate)
-        left = _left_block(w, g, m, depth, a)
-        w.invoke(SWEEP, m, w.arg.n, depth, *left, b, *w.args("b_row b_panel"), c, w.arg.c_row, again)
-        inward.following += [
-            w.offset(a, w.multiply(w.arg.a_col, step)),
-            w.offset(b, w.multiply(w.arg.b_row, step)),
-        ]
+def _by_panels(w: Writer, g: Geometry, m: Value, a: Value, c: Value) -> None:
+    """Write the products of a block of rows, panel by panel of the columns: each stays close while it is summed."""
+    left, a_row, a_col = _left_block(w, g, m, a)
+    inner = w.multiply(a_col, w.arg.depth_step), w.multiply(w.arg.b_row, w.arg.depth_step)
+    with w.loop(w.arg.n, g.panel, w.arg.b, c) as across:
+        b, c = across.carried
+        columns = w.minimum(w.subtract(w.arg.n, across.index), g.panel)
+        with w.loop(w.arg.k, w.arg.depth_step, left, b) as inward:
+            a, b = inward.carried
+            depth = w.minimum(w.subtract(w.arg.k, inward.index), w.arg.depth_step)
+            again = w.op("or", inward.index, w.arg.accumulate)
+            w.invoke(
+                SWEEP, m, columns, depth, a, a_row, a_col, b, *w.args("b_row b_panel"), c, w.arg.c_row, again
+            )
+            w.advance(inward, *inner)
+        w.advance(across, w.arg.b_panel, g.panel_bytes)
 
 
-def _left_block(
-    w: Writer, g: Geometry, rows: Value, depth: Value, block: Value
-) -> tuple[Value, Value, Value]:
+def _left_block(w: Writer, g: Geometry, rows: Value, block: Value) -> tuple[Value, Value, Value]:
     """Pack a block of the left operand if asked; return its pointer and strides."""
     packed = w.arg.left
     with w.when(w.arg.pack_a):
-        w.invoke(PACK, rows, depth, block, *w.args("a_row a_col"), packed, g.left_stride)
+        w.invoke(PACK, rows, w.arg.k, block, *w.args("a_row a_col"), packed, g.left_stride)
     return (
         w.select(w.arg.pack_a, packed, block),
         w.select(w.arg.pack_a, g.left_stride, w.arg.a_row),

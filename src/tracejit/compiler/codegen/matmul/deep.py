@@ -55,7 +55,7 @@ def _packed(w: Writer, g: Geometry) -> Value:
 
 def _room(w: Writer, g: Geometry) -> Value:
     """Bytes behind them, for tables."""
-    return w.subtract(g.right_bytes, _packed(w, g))
+    return w.subtract(g.deep_bytes, _packed(w, g))
 
 
 def _covering(w: Writer, size: Value, step: Operand) -> Value:

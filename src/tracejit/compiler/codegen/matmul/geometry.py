@@ -29,8 +29,8 @@ class Geometry:
     narrow_row_tiles: tuple[int, ...]
     widths: tuple[tuple[int, ...], ...]
     # Sums of 96 terms of one sign stay within 8 units in the last place (all but 3 in 100,000, measured).
-    # A strip of that depth fits a 32 KB first cache beside its rows of A; packed blocks and a block of the
-    # result share 1 MB of second cache.
+    # A strip of that depth fits a 32 KB first cache. Packed rows of A stay in 1 MB of second cache while all strips of
+    # a block of B pass by, each fetched ahead from where the block fits: the more columns, the less often A is packed.
     depth: int = 96
     block_depth: int = 384
     block_rows: int = 96
@@ -52,12 +52,12 @@ class Geometry:
 
     @property
     def unpacked_rows(self) -> int:
-        """Rows of a block of the left operand where it is read in place."""
+        """Rows of a product that is not divided into blocks where its operands are read in place."""
         return 4 * self.block_rows
 
     @property
     def block_columns(self) -> int:
-        return 1536 // self.size
+        return 3072 // self.size
 
     @property
     def panel(self) -> int:
@@ -84,13 +84,23 @@ class Geometry:
         return suffix(self.scalar, lanes)
 
     @property
+    def fetches(self) -> bool:
+        """Is a row of a strip a line or more, so that each step of the depth fetches one of the next strip?"""
+        return self.panel_bytes >= 64
+
+    @property
     def left_stride(self) -> int:
         """Bytes between packed rows of the left operand; the odd line keeps rows out of one cache set."""
-        return self.depth * self.size + 64
+        return self.block_depth * self.size + 64
 
     @property
     def right_bytes(self) -> int:
         return self.block_depth * self.block_columns * self.size
+
+    @property
+    def deep_bytes(self) -> int:
+        """Room of long sums for packed panels and the parts of the sum: how many these are decides what is rounded."""
+        return 1536 * self.block_depth
 
     @property
     def left_bytes(self) -> int:

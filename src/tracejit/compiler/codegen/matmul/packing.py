@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from .counted_loops import Signature, Writer
 from .geometry import Geometry
-from .vectors import load, prefix_mask, transposed
+from .vectors import load, prefetch, prefix_mask, transposed
+
+_ROWS_AHEAD = 16
+"""Rows between what is copied and what is fetched: machines foresee where a row goes on, not where the next one is."""
 
 TRANSPOSE = Signature(
     "transpose", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
@@ -59,8 +62,11 @@ def _copy_rows(g: Geometry) -> str:
     rest = w.subtract(w.arg.columns, whole)
     ragged = w.compare("ne", rest, 0)
     mask = prefix_mask(w, rest, g.lanes)
+    ahead = w.multiply(w.arg.source_row, _ROWS_AHEAD)
     with w.loop(w.arg.rows, 1, w.arg.source, w.arg.target) as down:
         with w.loop(whole, g.lanes, down.carried[0], down.carried[1]) as across:
+            if g.fetches:
+                prefetch(w, w.offset(across.carried[0], ahead), g.lanes * g.size)
             w.store(load(w, g, across.carried[0], g.lanes), across.carried[1], g.size)
             w.advance(across, g.lanes * g.size, g.lanes * g.size)
         with w.when(ragged):

@@ -10,18 +10,21 @@ from __future__ import annotations
 from ...ir_text import Value
 from .counted_loops import Operand, Signature, Writer
 from .geometry import Geometry
-from .vectors import load, multiply_add, prefix_mask
+from .vectors import LINE, load, multiply_add, prefetch, prefix_mask
 
 # One pointer serves this many neighbouring rows: x86 addresses are base + index * {1, 2, 4, 8}.
 _ROWS_PER_POINTER = 3
 
 
 def strip(pieces: tuple[int, ...]) -> Signature:
-    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``; the columns fit the pieces."""
+    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``; the columns fit the pieces.
+
+    So many bytes `ahead` lies what the next strip reads of B, where that is packed; else it is 0.
+    """
     return Signature(
         f"strip_{sum(pieces)}",
         "i64 %rows, i64 %columns, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, "
-        "ptr %c, i64 %c_row, i64 %accumulate",
+        "ptr %c, i64 %c_row, i64 %accumulate, i64 %ahead",
     )
 
 
@@ -51,9 +54,9 @@ def _sweep(g: Geometry) -> str:
         whole = w.compare("sgt", columns, g.lanes + narrow % g.lanes)
         rest = w.select(whole, 0, columns)
         with w.when(whole):
-            _call_strip(w, g.widths[0], columns, b, c)
+            _call_strip(w, g, g.widths[0], columns, b, c)
         with w.when(w.compare("sgt", rest, narrow % g.lanes)):
-            _call_strip(w, g.widths[1], w.minimum(rest, g.lanes), b, c)
+            _call_strip(w, g, g.widths[1], w.minimum(rest, g.lanes), b, c)
         if narrow < g.lanes:
             _narrow_rest(w, g, rest, b, c)
         w.advance(across, w.arg.b_panel, g.panel_bytes)
@@ -68,12 +71,14 @@ def _narrow_rest(w: Writer, g: Geometry, columns: Value, b: Value, c: Value) -> 
     rest = w.subtract(columns, start)
     with w.when(w.compare("sgt", rest, 0)):
         offset = w.multiply(start, g.size)
-        _call_strip(w, g.widths[-1], rest, w.offset(b, offset), w.offset(c, offset))
+        _call_strip(w, g, g.widths[-1], rest, w.offset(b, offset), w.offset(c, offset))
 
 
-def _call_strip(w: Writer, pieces: tuple[int, ...], columns: Value, b: Value, c: Value) -> None:
+def _call_strip(w: Writer, g: Geometry, pieces: tuple[int, ...], columns: Value, b: Value, c: Value) -> None:
     operands = w.arg.a, w.arg.a_row, w.arg.a_col, b, w.arg.b_row
-    w.invoke(strip(pieces), w.arg.m, columns, w.arg.depth, *operands, c, *w.args("c_row accumulate"))
+    packed = w.compare("ne", w.arg.b_panel, g.panel_bytes)
+    ahead = w.select(packed, w.arg.b_panel, 0)
+    w.invoke(strip(pieces), w.arg.m, columns, w.arg.depth, *operands, c, *w.args("c_row accumulate"), ahead)
 
 
 def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
@@ -117,25 +122,43 @@ class _Tile:
             if ragged:
                 last = w.subtract(w.subtract(count, loop.index), 1)
                 numbers[1:] = [w.minimum(last, row) for row in range(1, rows)]
-            sums = self._sum_products(loop.carried[0], numbers, ragged)
+            sums = self._sum_products(loop.carried[0], numbers, ragged, self._fetched(loop.index, rows))
             self._write_back(loop.carried[1], numbers, sums)
             w.advance(loop, a_step, c_step)
         return loop.carried[0], loop.carried[1]
 
-    def _sum_products(self, a: Value, numbers: list[Operand], ragged: bool) -> list[Value]:
+    def _fetched(self, index: Value, rows: int) -> list[tuple[Value, Value]]:
+        """Where a tile fetches the next strip of B from, and how far it goes on at each step of the depth: a line.
+
+        The first tiles, each of which fetches a part, are enough; the others ask for what is as near as can be.
+        """
+        w, g = self.w, self.g
+        if not g.fetches or len(self.pieces) == 1 or rows != g.row_tiles[0]:
+            return []
+        fetching = w.both(
+            w.compare("slt", index, rows * (g.panel_bytes // LINE)), w.compare("ne", w.arg.ahead, 0)
+        )
+        part = w.multiply(w.op("udiv", index, rows), w.multiply(w.arg.depth, LINE))
+        start = w.offset(w.arg.b, w.select(fetching, w.add(w.arg.ahead, part), 0))
+        return [(start, w.select(fetching, LINE, 0))]
+
+    def _sum_products(
+        self, a: Value, numbers: list[Operand], ragged: bool, fetched: list[tuple[Value, Value]]
+    ) -> list[Value]:
         """Write the loop over the depth; return the accumulators, row by row."""
         w, g = self.w, self.g
         group = 1 if ragged else _ROWS_PER_POINTER
         starts = [w.offset(a, w.multiply(w.arg.a_row, number)) for number in numbers[::group]]
         zeros = [g.zeros(lanes) for _ in numbers for lanes in self.pieces]
         within = [0, w.arg.a_row, self.two_rows]
-        with w.loop(w.arg.depth, 1, *(start for start in [*starts, w.arg.b]), *zeros) as loop:
-            left, right, sums = (
-                loop.carried[: len(starts)],
-                loop.carried[len(starts)],
-                loop.carried[len(starts) + 1 :],
-            )
-            w.advance(loop, *[w.arg.a_col] * len(left), w.arg.b_row)
+        with w.loop(w.arg.depth, 1, *starts, w.arg.b, *(start for start, _ in fetched), *zeros) as loop:
+            carried = iter(loop.carried)
+            left, right = [next(carried) for _ in starts], next(carried)
+            lines = [next(carried) for _ in fetched]
+            sums = list(carried)
+            w.advance(loop, *[w.arg.a_col] * len(left), w.arg.b_row, *(step for _, step in fetched))
+            for line in lines:
+                prefetch(w, line, LINE)
             columns = self._load_row(right)
             for row in range(len(numbers)):
                 element = w.load(g.scalar, w.offset(left[row // group], within[row % group]), g.size)

@@ -12,6 +12,7 @@ from .geometry import Geometry
 AHEAD = 8192
 """Bytes between what is read and what is fetched for later: what memory sends while a line is on its way, and more."""
 PAGE = 4096
+LINE = 64
 SHORT_ROWS = 1 << 14
 """Bytes of rows read side by side, below which they are short."""
 _PREFETCH = "@llvm.prefetch.p0"
@@ -68,7 +69,7 @@ def prefetch(w: Writer, pointer: Value, size: int) -> None:
     The nearest has few places for what is on its way, and reads of what is close by would wait for one.
     """
     read, second, data = (integer(number, "i32") for number in (0, 2, 1))
-    for start in range(0, size, 64):
+    for start in range(0, size, LINE):
         w.stmt(w.memory_intrinsic("void", _PREFETCH, w.offset(pointer, start), read, second, data))
 
 
