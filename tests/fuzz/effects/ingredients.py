@@ -306,7 +306,7 @@ def _loop(w: Any, depth: int) -> None:
     i = w.fresh("i")
     heads = [f"for {i} in tf.range(n):"] * 4 + [f"for {i} in range(n):"] * 2
     heads += [f"for {i} in range(3):", f"for {i}, r{i} in enumerate(s):", f"for {i} in range(1, n + 1):"]
-    heads += [f"for r{i} in s:"]
+    heads += [f"for r{i} in s:", f"for {i} in range(len(s)):", f"for {i} in range(s.shape[0] - 1):"]
     heads += [
         f"for {i} in tf.range({w.pick('3', '1', '0')}):",
         f"while {i} < n:",
