@@ -50,6 +50,8 @@ def test_questions_about_dtypes():
 @pytest.mark.parametrize("x", [X, I], ids=["floats", "integers"])
 def test_different_elements(name, x):
     found, wanted = getattr(tnp, name)(x), getattr(np, name)(x)
+    if name == "unique_values":  # NumPy 2.3 gives them in no order
+        found, wanted = np.sort(found), np.sort(wanted)
     pairs = zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]
     for a, b in pairs:
         np.testing.assert_array_equal(a, b)
