@@ -167,7 +167,7 @@ def test_rust_has_all_kinds_of_numbers(mixture: Artifact, tmp_path: Path) -> Non
     assert lines("main", tmp_path) == [
         "10 42 [3.0, 6.0, 12.0]",
         "[true, false, false] [[-8.0, 6.0], [-1.0, 0.0], [0.0, 2.0]]",
-        "the sizes must be such that 2 <= m",
+        "the sizes must be such that 1 <= m",
     ]
 
 
