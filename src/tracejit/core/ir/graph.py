@@ -195,7 +195,9 @@ def walk(graph: Graph) -> Iterator[tuple[Graph, Node]]:
         current = stack.pop()
         for node in current.nodes:
             yield current, node
-            for value in node.attrs.values():  # as `regions`, of which one for each node would take half the time
+            for (
+                value
+            ) in node.attrs.values():  # as `regions`, of which one for each node would take half the time
                 if isinstance(value, Graph):
                     stack.append(value)
 

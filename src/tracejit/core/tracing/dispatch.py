@@ -259,7 +259,7 @@ def explain(
     op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], error: Exception, location: Location | None
 ) -> Exception:
     """The error to raise when an op failed: op with specs, what is wrong, where."""
-    if isinstance(error, TracejitError) and is_explained(error):
+    if is_explained(error):
         return error
     for t in inputs:
         if t.is_symbolic and state.interpreter is None:
@@ -269,12 +269,16 @@ def explain(
             op.specs(tuple(t.spec for t in inputs), attrs)
         except (ShapeError, DtypeError, UnknownSize) as better:
             error = better
-    kind = type(error) if isinstance(error, (TracejitError, MemoryError, AssertionError)) else _kind(error)
+    told_by_program = (
+        "message" in attrs
+    )  # a check raises what it was given, with a text that is meant for readers
+    own = told_by_program or isinstance(error, (TracejitError, MemoryError, AssertionError))
+    kind = type(error) if own else _kind(error)
     operands = [str(t.spec) for t in inputs]
     if len(operands) > _SHOWN:
         operands[_SHOWN // 2 : -1] = [f"… {len(operands)} in all …"]
     call = f"{op}({', '.join(operands)}{_attrs_text(attrs)}): "
-    told = "" if "message" in attrs else call  # what a check says is meant for readers as it is
+    told = "" if told_by_program else call
     where = "" if AT in str(error) else at(location)
     return as_explained(kind(f"{told}{error}{where}"))
 

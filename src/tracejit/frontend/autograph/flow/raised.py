@@ -88,5 +88,6 @@ def check(holds: Tensor, error: Exception) -> None:
         (c.__name__ for c in kind.__mro__ if vars(builtins).get(c.__name__) is c and c.__name__ in FAILURES),
         "RuntimeError",
     )
-    message = str(error) if kind.__name__ == name else f"{kind.__name__}: {error}"
+    text = str(error.args[0] if len(error.args) == 1 else error)  # a KeyError shows its text in quotes
+    message = text if kind.__name__ == name else f"{kind.__name__}: {text}"
     ops.check(ops.cast(holds, dtype=np.dtype(np.float32)), message=message, error=name)
