@@ -30,6 +30,9 @@ from .places.reachable import attempt_with
 from .source.origins import LIBRARIES, is_users_class
 from .values.kinds import traced
 
+#: Functions of NumPy's that are called from here compare sizes for the program, see `core.asking`.
+COMPARES_FOR_CALLERS = True
+
 T = TypeVar("T")
 
 _STORES = frozenset(opcode.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in opcode.opmap)

@@ -21,6 +21,7 @@ from ...core.errors import PACKAGE, Untraceable, is_internal
 from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
+from ..nodes import node_class
 from .arrays import FRESH, MAKING, copying, fills_arrays, is_for_numpy, of_lists
 from .builtins import REPLACED
 from .changing import WRITING
@@ -125,6 +126,8 @@ def _constructor(kind: type, eager: bool) -> Any:
     maker: Any = kind.__new__
     if initialize.__class__ is not FunctionType or maker is not object.__new__ or not is_users_class(kind):
         return kind
+    if node_class(kind) is not None:
+        return kind  # a nest, which branches and loops take apart: what is in it is no attribute that they change
     converted = _of_function(initialize, eager)
     if converted is initialize:
         return kind

@@ -51,7 +51,11 @@ def api() -> ctypes.Array[Any] | None:
         table = _table() if room.is_known() else None
     except (AttributeError, ValueError, TypeError, ImportError):
         return None
-    if table is None or not all(map(_is_laid_out, _samples())) or not all(map(_is_where_it_should_be, _numbers())):
+    if (
+        table is None
+        or not all(map(_is_laid_out, _samples()))
+        or not all(map(_is_where_it_should_be, _numbers()))
+    ):
         return None
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(table))  # objects that are called may outlive this module
     return table
@@ -144,4 +148,8 @@ def _is_where_it_should_be(number: np.generic) -> bool:
     """Is the value of a number where the code looks for it, and its class where its dtype says so?"""
     value = ctypes.string_at(id(number) + words.NUMBER, number.itemsize)
     kind = ctypes.c_size_t.from_address(id(number.dtype) + words.NUMBER_CLASS).value
-    return value == number.tobytes() and kind == id(type(number)) and type(number).__basicsize__ >= words.NUMBER + 8
+    return (
+        value == number.tobytes()
+        and kind == id(type(number))
+        and type(number).__basicsize__ >= words.NUMBER + 8
+    )
