@@ -22,7 +22,8 @@ from ...core.lazy import Later
 from ...core.op import Op
 from ...core.seams import converted_calls
 from ..nodes import node_class
-from .arrays import FRESH, MAKING, copying, fills_arrays, is_for_numpy, of_lists
+from .array_writers import fills_arrays, is_for_numpy
+from .arrays import FRESH, MAKING, copying, of_lists
 from .builtins import REPLACED
 from .changing import WRITING
 from .outside import telling

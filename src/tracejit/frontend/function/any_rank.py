@@ -11,7 +11,7 @@ from ...core.errors import ShapeError, at, user_location
 from ...core.spec import TensorSpec
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.made import Site
-from ..autograph.arrays import traced_with_arrays
+from ..autograph.array_writers import traced_with_arrays
 from ..autograph.places.reachable import attempt_with
 from ..structure import flatten, leaves_like, unflatten
 from .signature import TYPICAL, ArgumentError, Call, fits, of_rank

@@ -23,7 +23,7 @@ from ...core.tracing.transaction import Whole, handled
 from ...ops.batch import moved
 from ...ops.tensor.storage import require_seen
 from ..autograph import operators as autograph
-from ..autograph.arrays import traced_with_arrays
+from ..autograph.array_writers import traced_with_arrays
 from ..autograph.calls import explained
 from ..autograph.values.kinds import TraceError
 from ..function.specialization import converted
