@@ -1,20 +1,19 @@
 """Stubs that show type checkers the public names that load late: ``python -m stubs``, run in `tests`, writes them.
 
-The package finds these names in tables, and in what its faces import for type checkers; a checker takes what another
-file imports for private unless it is imported under its own name again, which the stubs do. A test asserts that they
-are what this would write.
+The package finds these names in tables; a checker takes what another file imports for private unless it is imported
+under its own name again, which the stubs do. A test asserts that they are what this would write. Other stubs of public
+modules are written by hand: they are the tables that these modules read.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
-from types import ModuleType
 
 import tracejit
 from tracejit.compat import v1
-from tracejit.core import lazy
 
 PACKAGE = Path(tracejit.__file__).parent
 _HEAD = '"""{}\n\nWritten by ``python -m stubs`` in `tests`: do not edit.\n"""\n'
@@ -22,25 +21,25 @@ _HEAD = '"""{}\n\nWritten by ``python -m stubs`` in `tests`: do not edit.\n"""\n
 
 def stubs() -> dict[Path, str]:
     """The text of each stub."""
-    found = {PACKAGE / "_names" / "later.pyi": _later(), PACKAGE / "_names" / "__init__.pyi": _at_once()}
-    for face in sorted(PACKAGE.rglob("__init__.py")):
-        if "lazily(__name__" in face.read_text(encoding="utf-8"):
-            found[face.with_suffix(".pyi")] = _face(face)
-    found[PACKAGE / "raw_ops.pyi"] = _registry(PACKAGE / "raw_ops.py")
     classic = PACKAGE / "compat" / "v1" / "__init__.py"
-    return found | {classic.with_suffix(".pyi"): _classic(classic)}
+    return {
+        PACKAGE / "__init__.pyi": _package(),
+        PACKAGE / "_names" / "__init__.pyi": _at_once(),
+        PACKAGE / "raw_ops.pyi": _registry(PACKAGE / "raw_ops.py"),
+        classic.with_suffix(".pyi"): _classic(classic),
+    }
 
 
-def _later() -> str:
-    """What the tables of the package name. The names of modules of faces are listed, for such an import is private."""
+def _package() -> str:
+    """The names that load at once, and what the tables of the package name."""
     faces = sorted(tracejit._FACES)
     names = {name: (f"tracejit.{home}", name) for name, home in tracejit._NAMES.items()}
-    listed = "".join(f'    "{name}",\n' for name in sorted([*faces, *names]))
     return (
-        _HEAD.format("Public names that load when they are first asked for.")
-        + "".join(f"import tracejit.{face} as {face}\n" for face in faces)
+        _HEAD.format(tracejit.__doc__.rstrip())
+        + "from tracejit._names import *\n"
+        + "".join(f"from . import {face} as {face}\n" for face in faces)
         + "".join(f"{line}\n" for line in _imports(names))
-        + f"\n__all__ = [\n{listed}]\n"
+        + "\n__version__: str\n"
     )
 
 
@@ -50,26 +49,10 @@ def _at_once() -> str:
     tree = ast.parse(text)
     body = [inner for s in tree.body for inner in (s.body if isinstance(s, ast.If) else [s])]
     imports = [s for s in body if isinstance(s, ast.ImportFrom) and s.level]
-    places, _ = lazy._read(list(imports), "tracejit._names")
+    places = _read(imports, "tracejit._names")
     made = [ast.get_source_segment(text, s) for s in body if isinstance(s, (ast.Assign, ast.AnnAssign))]
     public = {name: place for name, place in places.items() if not name.startswith("_")}
     lines = ["import numpy as _np\n", *_imports(public), "", *made]
-    return _HEAD.format(ast.get_docstring(tree)) + "".join(f"{line}\n" for line in lines)
-
-
-def _face(path: Path) -> str:
-    """What a face imports for type checkers, and what else it says."""
-    text = path.read_text(encoding="utf-8")
-    tree = ast.parse(text)
-    module = ".".join(("tracejit", *path.parent.relative_to(PACKAGE).parts))
-    block = next(s for s in tree.body if isinstance(s, ast.If))
-    places, aliases = lazy._read(block.body, module)
-    others = [
-        ast.get_source_segment(text, s)
-        for s in tree.body[1:]
-        if s is not block and not (isinstance(s, ast.ImportFrom) and s.module in ("typing", "core.lazy"))
-    ]
-    lines = [*_imports(places), *(f"{name} = {meant}" for name, meant in sorted(aliases.items())), *others]
     return _HEAD.format(ast.get_docstring(tree)) + "".join(f"{line}\n" for line in lines)
 
 
@@ -86,10 +69,10 @@ def _classic(path: Path) -> str:
     """What `tracejit` has, what the module of older names imports and makes itself, and what it says has moved."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     package = "tracejit.compat.v1"
-    own, _ = lazy._read([s for s in tree.body if isinstance(s, ast.ImportFrom) and s.level], package)
+    own = _read([s for s in tree.body if isinstance(s, ast.ImportFrom) and s.level], package)
     moved = {
         name: (f"tracejit.{home.rpartition('.')[0]}", home.rpartition(".")[2])
-        for name, home in v1.MOVED.items()
+        for name, home in v1._MOVED.items()
     }
     aliases, made = {}, []
     for s in tree.body:
@@ -98,8 +81,7 @@ def _classic(path: Path) -> str:
         elif isinstance(s, ast.AnnAssign):
             made.append(f"{ast.unparse(s.target)}: {ast.unparse(s.annotation)}")
     here = moved | {name: place for name, place in own.items() if not name.startswith("_")}
-    others = {name for name in dir(tracejit) if name in tracejit._FACES or not _is_module(name)}
-    others -= {*here, *aliases, *(line.partition(":")[0] for line in made)}
+    others = {*dir(tracejit)} - {*here, *aliases, *(line.partition(":")[0] for line in made)}
     here |= {name: ("tracejit", name) for name in others if not name.startswith("_")}
     return (
         _HEAD.format(ast.get_docstring(tree))
@@ -110,8 +92,14 @@ def _classic(path: Path) -> str:
     )
 
 
-def _is_module(name: str) -> bool:
-    return isinstance(getattr(tracejit, name), ModuleType)
+def _read(statements: list[ast.ImportFrom], package: str) -> dict[str, tuple[str, str | None]]:
+    """Names to modules and attributes, as a package imports them; None: the module itself."""
+    places: dict[str, tuple[str, str | None]] = {}
+    for s in statements:
+        home = resolve_name("." * s.level + (s.module or ""), package)
+        for a in s.names:
+            places[a.asname or a.name] = (home, a.name) if s.module else (f"{home}.{a.name}", None)
+    return places
 
 
 def _imports(places: dict[str, tuple[str, str | None]]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def run(folder: Path, *args: str) -> subprocess.CompletedProcess:
 def test_the_examples_are_short_and_new(name: str):
     blocks = the_blocks(name)
     assert any(f"def {name}(x: TensorSpec)" in text for text in blocks.values())
-    assert "src/tracejit/math/__init__.py" in blocks
+    assert "src/tracejit/math/__init__.pyi" in blocks
     assert all(len(text.rstrip().splitlines()) <= MAX_LINES for text in blocks.values())
     assert not any(name in path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 import inspect
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -18,6 +20,7 @@ import pytest
 
 import stubs
 import tracejit as tf
+from tracejit.core.settings import Settings
 
 PACKAGE = Path(tf.__file__).parent
 
@@ -81,7 +84,7 @@ def _names(s: ast.stmt, path: Path) -> set[str]:
     if isinstance(s, ast.If):
         return {name for inner in s.body for name in _names(inner, path)}
     if isinstance(s, ast.ImportFrom) and s.names[0].name == "*":
-        home = path.parents[s.level - 1].joinpath(*(s.module or "").split("."))
+        home = PACKAGE.parent.joinpath(*(s.module or "").split("."))
         return {name for name in shown(home) if not name.startswith("_")}
     if isinstance(s, ast.ImportFrom):  # private under another name
         return {a.name for a in s.names if a.asname == a.name}
@@ -99,6 +102,8 @@ def test_names_of_the_package_are_known_statically():
     assert public(tf) | tf._FACES <= shown(PACKAGE)
 
 
+#: Modules with a folder that no public name leads to by its folder's name.
+INNER = {"constraints", "models"}
 FACES = sorted(tf._FACES - {"compat", "raw_ops"})
 
 
@@ -156,6 +161,67 @@ def test_modules_list_what_is_meant_for_users():
     rooms = {"core", "ops", "frontend", "runtime", "compiler"}
     assert not rooms & {*lists["tracejit"], *lists["compat.v1"]}
     assert {"np", "as_tensor", "user_location"} & set().union(*lists.values()) == set()
+
+
+def test_settings_are_declared_as_attributes():
+    tree = ast.parse((PACKAGE / "frontend" / "config.py").read_text(encoding="utf-8"))
+    block = next(s for s in tree.body if isinstance(s, ast.If))
+    told = {s.target.id: s.annotation.id for s in block.body}
+    assert told == {field.name: field.type for field in dataclasses.fields(Settings)}
+
+
+#: Completes as Jupyter does after `import tracejit as tj` in the same cell, where nothing has run yet.
+STATIC = "import tracejit as tj\n{}."
+
+
+def completions(expression: str) -> set[str]:
+    """The public names that jedi offers after an expression and a dot without running anything."""
+    jedi = pytest.importorskip("jedi", reason="jedi is not installed")
+    names = jedi.Script(STATIC.format(expression)).complete()
+    return {c.name for c in names if not c.name.startswith("_")}
+
+
+def files_of(module: ModuleType) -> set[str]:
+    """The modules that lie in a package: jedi offers these as well."""
+    return {name for _, name, _ in pkgutil.iter_modules(getattr(module, "__path__", []))}
+
+
+#: Public modules that define nothing but names: editors are to complete these, and modules in the folder.
+NAMES_ONLY = [
+    "",
+    "compat.v1",
+    "data",
+    "keras",
+    "keras.layers",
+    *sorted(
+        ".".join(face.relative_to(PACKAGE).parent.parts)
+        for face in PACKAGE.rglob("__init__.py")
+        if "_lazily(__name__" in face.read_text(encoding="utf-8") and face.parent.name not in INNER
+    ),
+]
+
+
+@pytest.mark.parametrize("path", NAMES_ONLY)
+def test_editors_complete_what_modules_list(path: str):
+    expression = f"tj.{path}".rstrip(".")
+    module = eval(expression, {"tj": tf})
+    listed = {name for name in dir(module) if not name.startswith("_")}
+    offered = completions(expression)
+    assert listed <= offered
+    assert offered - listed <= files_of(module)
+
+
+@pytest.mark.parametrize("with_jedi", [True, False])
+@pytest.mark.parametrize("path", ["", "nn", "numpy", "keras", "config"])
+def test_ipython_completes_what_modules_list(path: str, with_jedi: bool):
+    completer = pytest.importorskip("IPython.core.completer", reason="IPython is not installed")
+    expression = f"tj.{path}".rstrip(".")
+    made = completer.IPCompleter(use_jedi=with_jedi, namespace={"tj": tf})
+    text = f"{expression}."
+    with completer.provisionalcompleter():
+        found = {c.text.rpartition(".")[2] for c in made.completions(text, len(text))}
+    listed = {name for name in dir(eval(expression, {"tj": tf})) if not name.startswith("_")}
+    assert {name for name in found if not name.startswith("_")} == listed
 
 
 def test_function_is_declared_with_its_parameters():

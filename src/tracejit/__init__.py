@@ -13,10 +13,6 @@ from .core.lazy import as_face as _as_face
 from .core.lazy import loaded as _loaded
 from .core.lazy import long_lived as _long_lived
 
-if _typing.TYPE_CHECKING:  # `later`, written by `python -m stubs` in `tests`, is what the tables below name
-    from ._names import *
-    from ._names.later import *
-
 __version__ = "0.1.0"
 
 # What costs import time and not every program needs: a face, or a name in one, is loaded when it is first asked for.
@@ -105,22 +101,20 @@ def _look_at_faces() -> None:
 _whole_first = _WholeFirst(__name__, lambda part: part in _ALONE or part.startswith("runtime"), _load_all)
 
 
-if not _typing.TYPE_CHECKING:
-
-    def __getattr__(name: str) -> _typing.Any:
-        if name != "load" and "Tensor" not in globals():
-            _load_all()
-            if name in globals():
-                return globals()[name]
-        if name in _FACES:
-            face = _loaded(f"{__name__}.{name}")
-            _look_at_faces()
-            return face
-        if name not in _NAMES:
-            raise _seams.unknown_name(__name__, name, {*globals(), *_FACES, *_NAMES})
-        value = globals()[name] = getattr(_loaded(f"{__name__}.{_NAMES[name]}"), name)
+def __getattr__(name: str) -> _typing.Any:
+    if name != "load" and "Tensor" not in globals():
+        _load_all()
+        if name in globals():
+            return globals()[name]
+    if name in _FACES:
+        face = _loaded(f"{__name__}.{name}")
         _look_at_faces()
-        return value
+        return face
+    if name not in _NAMES:
+        raise _seams.unknown_name(__name__, name, {*globals(), *_FACES, *_NAMES})
+    value = globals()[name] = getattr(_loaded(f"{__name__}.{_NAMES[name]}"), name)
+    _look_at_faces()
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """The names that programs written for Keras use: ``tracejit.keras``. Names only."""
 
-import sys
+import sys as _sys
 
 from . import (
     activations,
@@ -15,8 +15,9 @@ from . import (
     regularizers,
 )
 from .arrays.labels import to_categorical
-from .arrays.padding import pad_sequences
-from .core.lazy import Namespace, as_face
+from .arrays.padding import pad_sequences as _pad_sequences
+from .core.lazy import Namespace as _Namespace
+from .core.lazy import as_face as _as_face
 from .initializers import Initializer as Initializer
 from .layers.inputs import InputLayer as Input
 from .layers.layer import Layer as Layer
@@ -24,16 +25,10 @@ from .layers.model import Model
 from .layers.sequential import Sequential
 from .losses.loss import Loss as Loss
 from .metrics.metric import Metric as Metric
-from .models import policies
-from .models.configuration import deserialize_keras_object, serialize_keras_object
+from .models import configuration as _configuration
+from .models import policies as _policies
+from .models import registration as _registration
 from .models.keras_backend import backend
-from .models.registration import (
-    custom_object_scope,
-    get_custom_objects,
-    get_registered_name,
-    get_registered_object,
-    register_keras_serializable,
-)
 from .optimizers.optimizer import Optimizer as Optimizer
 from .random.generators import set_seed
 from .regularizers import Regularizer as Regularizer
@@ -41,6 +36,7 @@ from .regularizers import Regularizer as Regularizer
 __all__ = [
     "activations",
     "backend",
+    "callbacks",
     "constraints",
     "initializers",
     "layers",
@@ -51,8 +47,14 @@ __all__ = [
     "optimizers",
     "regularizers",
     "to_categorical",
+    "Initializer",
     "Input",
+    "Layer",
+    "Loss",
+    "Metric",
     "Model",
+    "Optimizer",
+    "Regularizer",
     "Sequential",
     "preprocessing",
     "saving",
@@ -63,45 +65,45 @@ __all__ = [
 _stored = {
     f.__name__: f
     for f in (
-        deserialize_keras_object,
-        custom_object_scope,
-        get_custom_objects,
-        get_registered_name,
-        get_registered_object,
-        register_keras_serializable,
-        serialize_keras_object,
+        _configuration.deserialize_keras_object,
+        _registration.custom_object_scope,
+        _registration.get_custom_objects,
+        _registration.get_registered_name,
+        _registration.get_registered_object,
+        _registration.register_keras_serializable,
+        _configuration.serialize_keras_object,
     )
 }
-utils: Namespace = Namespace(
+utils: _Namespace = _Namespace(
     "tracejit.keras.utils",
     set_random_seed=set_seed,
     to_categorical=to_categorical,
-    pad_sequences=pad_sequences,
-    CustomObjectScope=custom_object_scope,
+    pad_sequences=_pad_sequences,
+    CustomObjectScope=_registration.custom_object_scope,
     **_stored,
 )
-preprocessing: Namespace = Namespace(
+preprocessing: _Namespace = _Namespace(
     "tracejit.keras.preprocessing",
-    sequence=Namespace("tracejit.keras.preprocessing.sequence", pad_sequences=pad_sequences),
+    sequence=_Namespace("tracejit.keras.preprocessing.sequence", pad_sequences=_pad_sequences),
 )
-mixed_precision: Namespace = Namespace(
+mixed_precision: _Namespace = _Namespace(
     "tracejit.keras.mixed_precision",
-    DTypePolicy=policies.DTypePolicy,
+    DTypePolicy=_policies.DTypePolicy,
     LossScaleOptimizer=optimizers.LossScaleOptimizer,
-    Policy=policies.DTypePolicy,
-    dtype_policy=policies.global_policy,
-    global_policy=policies.global_policy,
-    set_dtype_policy=policies.set_global_policy,
-    set_global_policy=policies.set_global_policy,
+    Policy=_policies.DTypePolicy,
+    dtype_policy=_policies.global_policy,
+    global_policy=_policies.global_policy,
+    set_dtype_policy=_policies.set_global_policy,
+    set_global_policy=_policies.set_global_policy,
 )
-saving: Namespace = Namespace(
+saving: _Namespace = _Namespace(
     "tracejit.keras.saving", load_model=models.load_model, save_model=models.save_model, **_stored
 )
 
 __path__: list[str] = []  # so that ``from tracejit.keras.layers import Dense`` finds what is registered here
-sys.modules.update(
+_sys.modules.update(
     {
-        f"{__name__}.{m.__name__.split('.')[-1]}": as_face(m)
+        f"{__name__}.{m.__name__.split('.')[-1]}": _as_face(m)
         for m in (
             activations,
             callbacks,
@@ -116,5 +118,5 @@ sys.modules.update(
         )
     }
 )
-sys.modules[f"{__name__}.backend"] = backend  # type: ignore[assignment]
-sys.modules[f"{__name__}.mixed_precision"] = mixed_precision  # type: ignore[assignment]
+_sys.modules[f"{__name__}.backend"] = backend  # type: ignore[assignment]
+_sys.modules[f"{__name__}.mixed_precision"] = mixed_precision  # type: ignore[assignment]

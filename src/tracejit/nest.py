@@ -15,7 +15,7 @@ from .frontend.structure import LEAF, NONE, Nest, Structure, in_order, kind_of, 
 from .frontend.structure import flatten as taken_apart
 from .frontend.structure import register as _register
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def _with_none(structure: Structure, leaves: Iterator[Any], flat: list[Any]) -> Structure:
@@ -83,10 +83,10 @@ def flatten(structure: Any, expand_composites: bool = False, none_is_leaf: bool 
 
 
 def register_node(
-    cls: type[T],
-    flatten_func: Callable[[T], tuple[Sequence[Any], Hashable]],
-    unflatten_func: Callable[[Any, Sequence[Any]], T],
-) -> type[T]:
+    cls: type[_T],
+    flatten_func: Callable[[_T], tuple[Sequence[Any], Hashable]],
+    unflatten_func: Callable[[Any, Sequence[Any]], _T],
+) -> type[_T]:
     """Let objects of a class be nests: passed, returned, differentiated and mapped over as tuples are.
 
     Dataclasses need no registration, but for those with ``eq=False``: their fields are the children, without those

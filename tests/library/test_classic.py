@@ -103,7 +103,7 @@ def test_parameters_by_name():
 
 
 def test_names_that_moved_are_there():
-    for name in tf.MOVED:
+    for name in tf._MOVED:
         assert callable(getattr(tf, name)), name
     np.testing.assert_array_equal(tf.matrix_inverse([[2.0, 0.0], [0.0, 4.0]]), [[0.5, 0.0], [0.0, 0.25]])
     np.testing.assert_array_equal(tf.reduce_sum([[1.0, 2.0], [3.0, 4.0]], reduction_indices=[1]), [3.0, 7.0])

@@ -1,7 +1,3 @@
-"""Ahead of time: functions with their gradients as small libraries that need no Python. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.aot.artifact import Artifact as Artifact
 from tracejit.aot.exporting import export as export
 from tracejit.aot.loading import load as load

@@ -1,7 +1,3 @@
-"""What happens between batches and epochs: ``tracejit.callbacks``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.callbacks.callback import Callback as Callback
 from tracejit.callbacks.callback import CallbackList as CallbackList
 from tracejit.callbacks.callback import History as History

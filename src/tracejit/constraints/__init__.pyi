@@ -1,7 +1,3 @@
-"""What weights are made after each step of an optimizer: ``tracejit.keras.constraints``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.constraints.constraint import Constraint as Constraint
 from tracejit.constraints.constraint import MaxNorm as MaxNorm
 from tracejit.constraints.constraint import MinMaxNorm as MinMaxNorm

@@ -1,16 +1,14 @@
 """Modules, and public modules' names, that load when they are first asked for.
 
-A public module imports its names under ``if TYPE_CHECKING:``, where type checkers and readers see them; what they are
-and where they come from is read off that block, so that nothing stands twice. A star is every public name that a module
-defines, which is read off its text: the module itself waits.
+The stub of a public module says which names it has and where each is from, one import to a line. Type checkers,
+editors and the module itself read it, so that nothing stands twice. A module that loads its names at once lists no
+imports of its own: what it shows is read off its text.
 """
 
 from __future__ import annotations
 
-import ast
 import gc
 import importlib
-import inspect
 import os
 import re
 import sys
@@ -34,7 +32,8 @@ LOADED_AT = time.time_ns()
 _DEFINITION = re.compile(
     r"^(?:(?:def|class) ([a-zA-Z]\w*)|([a-zA-Z]\w*(?:(?:, | = )[a-zA-Z]\w*)*)(?:: [^=\n]+)? = )", re.M
 )
-
+#: A line of a stub that imports a name under its own or another name, or gives a name further ones.
+_LINE = re.compile(r"^(?:from (\S+) import (?:\(\s+)?(\w+) as (\w+)(?:,\s+\))?|((?:\w+ = )+)(\w+))$", re.M)
 
 #: Seconds that a fork waits, at the most.
 LONGEST = 10.0
@@ -94,7 +93,7 @@ def loaded(name: str) -> ModuleType:
 def lazily(
     module: str, extra: str | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """``__getattr__``, ``__dir__`` and ``__all__`` of a module: what its block for type checkers imports and names.
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a module: the names that its stub imports, and aliases of these.
 
     Parameters
     ----------
@@ -104,17 +103,15 @@ def lazily(
         The extra of the package with which comes what the names need: told where that is not installed.
     """
     face = sys.modules[module]
-    block = next(s for s in ast.parse(inspect.getsource(face)).body if isinstance(s, ast.If))
-    places, aliases = _read(block.body, face.__package__ or "")
-    names = sorted({*places, *aliases})
+    places = table(f"{(face.__file__ or '').removesuffix('.py')}.pyi")
+    names = sorted(name for name in places if not name.startswith("_"))
 
     def get(name: str) -> Any:
-        target = aliases.get(name, name)
-        if target not in places:
+        if name not in places:
             raise seams.unknown_name(module, name, names)
-        home, attribute = places[target]
+        home, imported = places[name]
         try:
-            value = loaded(home)
+            value = as_face(loaded(f"{home}.{name}")) if home == module else getattr(loaded(home), imported)
         except ModuleNotFoundError as error:
             package = module.partition(".")[0]
             missing = (error.name or package).partition(".")[0]
@@ -122,13 +119,12 @@ def lazily(
                 raise
             text = f"{module} needs the package {missing}: pip install '{package}[{extra}]'"
             raise ModuleNotFoundError(text, name=missing) from None
-        value = as_face(value) if attribute is None else getattr(value, attribute)
         vars(face)[name] = value
         return value
 
     def names_shown() -> list[str]:
         shown = {name for name, x in vars(face).items() if not isinstance(x, ModuleType)}
-        return sorted({*names, *shown} - {"TYPE_CHECKING", "lazily"})
+        return sorted({*names, *shown})
 
     return get, names_shown, names
 
@@ -323,29 +319,17 @@ def _resolved(name: str, package: str) -> str:
     return f"{base}.{name}" if dots and name else name or base
 
 
-def _read(block: list[ast.stmt], package: str) -> tuple[dict[str, tuple[str, str | None]], dict[str, str]]:
-    """Name to module and attribute (None: the module itself), and alias to name."""
-    places: dict[str, tuple[str, str | None]] = {}
-    aliases: dict[str, str] = {}
-    for s in block:
-        if isinstance(s, ast.ImportFrom):
-            home = _resolved("." * s.level + (s.module or ""), package)
-            for a in s.names:
-                if a.name == "*":
-                    places |= {name: (home, name) for name in defined(home)}
-                else:
-                    places[a.asname or a.name] = (
-                        (f"{home}.{a.name}", None) if s.module is None else (home, a.name)
-                    )
-        elif isinstance(s, ast.Assign):
-            pairs: list[tuple[Any, Any]] = [(t, s.value) for t in s.targets]
-            while pairs:
-                target, value = pairs.pop()
-                if isinstance(target, ast.Tuple):
-                    pairs += zip(target.elts, value.elts, strict=True)
-                else:
-                    aliases[target.id] = aliases.get(value.id, value.id)
-    return places, aliases
+def table(stub: str) -> dict[str, tuple[str, str]]:
+    """Names to the modules that have them and their names there, as a stub imports them."""
+    places: dict[str, tuple[str, str]] = {}
+    with open(stub, encoding="utf-8") as source:
+        lines = _LINE.findall(source.read())
+    for home, imported, name, aliases, meant in lines:
+        if home:
+            places[name] = home, imported
+        elif meant in places:
+            places |= dict.fromkeys(aliases.split(" = ")[:-1], places[meant])
+    return places
 
 
 def defined(module: str) -> list[str]:

@@ -1,9 +1,9 @@
 """Sequences of examples: ``tracejit.data``. Names only."""
 
-from ..core.lazy import Namespace
+from ..core.lazy import Namespace as _Namespace
 from .dataset import Dataset, Options
 from .reading import DatasetIterator, NumpyIterator
-from .tables import make_csv_dataset
+from .tables import make_csv_dataset as _make_csv_dataset
 from .text_files import CsvDataset, TextLineDataset
 
 __all__ = [
@@ -21,10 +21,10 @@ __all__ = [
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY, UNKNOWN_CARDINALITY = -1, -2
-experimental: Namespace = Namespace(
+experimental: _Namespace = _Namespace(
     "tracejit.data.experimental",
     AUTOTUNE=AUTOTUNE,
     CsvDataset=CsvDataset,
     cardinality=Dataset.cardinality,
-    make_csv_dataset=make_csv_dataset,
+    make_csv_dataset=_make_csv_dataset,
 )

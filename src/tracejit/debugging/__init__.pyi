@@ -1,7 +1,3 @@
-"""Assertions about tensors, and where NaNs come from: ``tracejit.debugging``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.debugging.assertions import Assert as Assert
 from tracejit.debugging.assertions import assert_all_finite as assert_all_finite
 from tracejit.debugging.assertions import assert_equal as assert_equal

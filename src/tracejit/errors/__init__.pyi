@@ -1,7 +1,3 @@
-"""Exceptions: those that this package raises, and names by which programs for TensorFlow catch them. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.compiler.exporting import NotExportable as NotExportable
 from tracejit.core.autodiff.backprop import NoGradient as NoGradient
 from tracejit.core.errors import AxisError as AxisError
@@ -27,6 +23,7 @@ from tracejit.frontend.function.signature import SignatureError as SignatureErro
 from tracejit.frontend.state.variable_init import CreationError as CreationError
 from tracejit.frontend.transforms.custom_gradient import RuleError as RuleError
 from tracejit.runtime.exported.container import BadArtifact as BadArtifact
+
 FailedPreconditionError = TracejitError
 InvalidArgumentError = TracejitError
 OpError = TracejitError

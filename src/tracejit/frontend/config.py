@@ -8,12 +8,28 @@ from __future__ import annotations
 import sys
 from dataclasses import fields
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..core import lazy, seams
 from ..core.settings import Settings, configure, current
+
+if TYPE_CHECKING:  # attributes of the class below, for checkers and editors
+    contract: bool
+    fastmath: bool
+    dtype_promotion: str
+    default_dtype: str
+    eager: bool
+    check: bool
+    nans: bool
+    fast: bool
+    cache: bool
+    debug: int
+    debug_info: bool
+    internal_frames: bool
+    weights_dtype: str
+    num_threads: int
 
 #: Set to True: a gradient that is None comes with a warning that says why, see ``GradientTape.explain``.
 explain_none = False

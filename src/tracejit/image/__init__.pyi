@@ -1,7 +1,3 @@
-"""Images: ``tracejit.image``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.image.adjust import adjust_contrast as adjust_contrast
 from tracejit.image.colors import adjust_brightness as adjust_brightness
 from tracejit.image.colors import adjust_gamma as adjust_gamma

@@ -1,7 +1,3 @@
-"""Layers: ``tracejit.layers``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.layers.attention import AdditiveAttention as AdditiveAttention
 from tracejit.layers.attention import Attention as Attention
 from tracejit.layers.attention import MultiHeadAttention as MultiHeadAttention
@@ -12,10 +8,10 @@ from tracejit.layers.convolutional import Conv2DTranspose as Conv2DTranspose
 from tracejit.layers.convolutional import Conv3D as Conv3D
 from tracejit.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
 from tracejit.layers.convolutional import SeparableConv2D as SeparableConv2D
+from tracejit.layers.core import ELU as ELU
 from tracejit.layers.core import Activation as Activation
 from tracejit.layers.core import Dense as Dense
 from tracejit.layers.core import Dropout as Dropout
-from tracejit.layers.core import ELU as ELU
 from tracejit.layers.core import Embedding as Embedding
 from tracejit.layers.core import Flatten as Flatten
 from tracejit.layers.core import Lambda as Lambda
@@ -83,8 +79,9 @@ from tracejit.layers.sequences import Masking as Masking
 from tracejit.layers.sequences import TimeDistributed as TimeDistributed
 from tracejit.layers.sequential import Sequential as Sequential
 from tracejit.models.configuration import deserialize_keras_object as _deserialize
-deserialize = _deserialize
 from tracejit.models.configuration import serialize_keras_object as _serialize
+
+deserialize = _deserialize
 serialize = _serialize
 AvgPool1D = AveragePooling1D
 AvgPool2D = AveragePooling2D

@@ -1,7 +1,3 @@
-"""Linear algebra: ``tracejit.linalg``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.frontend.creation import eye as eye
 from tracejit.linalg.clipping import global_norm as global_norm
 from tracejit.linalg.diagonals import band_part as band_part

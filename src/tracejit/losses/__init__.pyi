@@ -1,7 +1,3 @@
-"""Losses: ``tracejit.losses``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.losses.classes import BinaryCrossentropy as BinaryCrossentropy
 from tracejit.losses.classes import CategoricalCrossentropy as CategoricalCrossentropy
 from tracejit.losses.classes import CategoricalHinge as CategoricalHinge
@@ -36,8 +32,9 @@ from tracejit.losses.entropies import sparse_categorical_crossentropy as sparse_
 from tracejit.losses.loss import Loss as Loss
 from tracejit.losses.loss import Reduction as Reduction
 from tracejit.models.configuration import deserialize_keras_object as _deserialize
-deserialize = _deserialize
 from tracejit.models.configuration import serialize_keras_object as _serialize
+
+deserialize = _deserialize
 serialize = _serialize
 KLD = kl_divergence
 MAE = mean_absolute_error

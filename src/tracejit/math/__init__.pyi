@@ -1,7 +1,3 @@
-"""Mathematics, element by element and over axes: ``tracejit.math``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.frontend.control.branching import associative_scan as associative_scan
 from tracejit.frontend.control.reductions import reduce_all as reduce_all
 from tracejit.frontend.control.reductions import reduce_any as reduce_any
@@ -94,14 +90,14 @@ from tracejit.ops.elementwise.angles import tan as tan
 from tracejit.ops.elementwise.arithmetic import abs as abs
 from tracejit.ops.elementwise.arithmetic import add as add
 from tracejit.ops.elementwise.arithmetic import conj as conj
+from tracejit.ops.elementwise.arithmetic import divide as _truediv
 from tracejit.ops.elementwise.arithmetic import divide as divide
 from tracejit.ops.elementwise.arithmetic import floor as floor
 from tracejit.ops.elementwise.arithmetic import floordiv as floordiv
-from tracejit.ops.elementwise.arithmetic import mod as _floormod
-floormod = _floormod
 from tracejit.ops.elementwise.arithmetic import imag as imag
 from tracejit.ops.elementwise.arithmetic import maximum as maximum
 from tracejit.ops.elementwise.arithmetic import minimum as minimum
+from tracejit.ops.elementwise.arithmetic import mod as _floormod
 from tracejit.ops.elementwise.arithmetic import mod as mod
 from tracejit.ops.elementwise.arithmetic import multiply as multiply
 from tracejit.ops.elementwise.arithmetic import negative as negative
@@ -109,8 +105,6 @@ from tracejit.ops.elementwise.arithmetic import real as real
 from tracejit.ops.elementwise.arithmetic import sign as sign
 from tracejit.ops.elementwise.arithmetic import square as square
 from tracejit.ops.elementwise.arithmetic import subtract as subtract
-from tracejit.ops.elementwise.arithmetic import divide as _truediv
-truediv = _truediv
 from tracejit.ops.elementwise.arithmetic import trunc as trunc
 from tracejit.ops.elementwise.compare import equal as equal
 from tracejit.ops.elementwise.compare import greater as greater
@@ -136,12 +130,15 @@ from tracejit.ops.elementwise.transcendental import exp as exp
 from tracejit.ops.elementwise.transcendental import exp2 as exp2
 from tracejit.ops.elementwise.transcendental import expm1 as expm1
 from tracejit.ops.elementwise.transcendental import log as log
-from tracejit.ops.elementwise.transcendental import log10 as log10
 from tracejit.ops.elementwise.transcendental import log1p as log1p
 from tracejit.ops.elementwise.transcendental import log2 as log2
+from tracejit.ops.elementwise.transcendental import log10 as log10
 from tracejit.ops.elementwise.transcendental import logaddexp as logaddexp
 from tracejit.ops.elementwise.transcendental import sigmoid as sigmoid
 from tracejit.ops.elementwise.transcendental import sin as sin
 from tracejit.ops.elementwise.transcendental import softplus as softplus
 from tracejit.ops.elementwise.transcendental import sqrt as sqrt
 from tracejit.ops.elementwise.transcendental import tanh as tanh
+
+floormod = _floormod
+truediv = _truediv

@@ -1,7 +1,3 @@
-"""Metrics: ``tracejit.metrics``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.losses.distances import mean_absolute_error as mean_absolute_error
 from tracejit.losses.distances import mean_absolute_percentage_error as mean_absolute_percentage_error
 from tracejit.losses.distances import mean_squared_error as mean_squared_error
@@ -44,8 +40,9 @@ from tracejit.metrics.means import SparseCategoricalCrossentropy as SparseCatego
 from tracejit.metrics.means import Sum as Sum
 from tracejit.metrics.metric import Metric as Metric
 from tracejit.models.configuration import deserialize_keras_object as _deserialize
-deserialize = _deserialize
 from tracejit.models.configuration import serialize_keras_object as _serialize
+
+deserialize = _deserialize
 serialize = _serialize
 MAE = mean_absolute_error
 MAPE = mean_absolute_percentage_error

@@ -148,7 +148,7 @@ class Weight(tf.Variable):
     __slots__ = ()
 
     def __tensor__(self) -> tf.Tensor:
-        value, wanted = self.as_kept(), tf.config.weights_dtype  # type: ignore[attr-defined]
+        value, wanted = self.as_kept(), tf.config.weights_dtype
         return in_dtype(value, tf.as_dtype(wanted)) if wanted else value
 
     def __copy__(self) -> Weight:

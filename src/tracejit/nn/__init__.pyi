@@ -1,7 +1,3 @@
-"""Neural networks, as functions of tensors: ``tracejit.nn``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.math.elementary import zero_fraction as zero_fraction
 from tracejit.math.sorting import in_top_k as in_top_k
 from tracejit.math.sorting import top_k as top_k
@@ -43,7 +39,9 @@ from tracejit.nn.cross_entropy import log_poisson_loss as log_poisson_loss
 from tracejit.nn.cross_entropy import scale_regularization_loss as scale_regularization_loss
 from tracejit.nn.cross_entropy import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
 from tracejit.nn.cross_entropy import softmax_cross_entropy_with_logits as softmax_cross_entropy_with_logits
-from tracejit.nn.cross_entropy import sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits
+from tracejit.nn.cross_entropy import (
+    sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
+)
 from tracejit.nn.cross_entropy import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
 from tracejit.nn.transposed import conv1d_transpose as conv1d_transpose
 from tracejit.nn.transposed import conv2d_transpose as conv2d_transpose
@@ -56,4 +54,5 @@ from tracejit.ops.elementwise.transcendental import relu as relu
 from tracejit.ops.elementwise.transcendental import sigmoid as sigmoid
 from tracejit.ops.elementwise.transcendental import softplus as softplus
 from tracejit.ops.elementwise.transcendental import tanh as tanh
+
 swish = silu

@@ -7,76 +7,11 @@ no function here gives. The names of the Array API 2024.12 are here too. Not her
 Those that change an array (``put``, ``fill_diagonal`` …) return the changed one: ``x = put(x, 0, v, inplace=False)``.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as _np
 
-from ..core.lazy import lazily
+from ..core.lazy import lazily as _lazily
 
-if TYPE_CHECKING:
-    from math import e, inf, nan, pi
-
-    from numpy import (
-        bartlett,
-        blackman,
-        broadcast_shapes,
-        diag_indices,
-        errstate,
-        euler_gamma,
-        get_printoptions,
-        geterr,
-        hamming,
-        hanning,
-        index_exp,
-        isscalar,
-        issubdtype,
-        iterable,
-        kaiser,
-        mask_indices,
-        mgrid,
-        ndindex,
-        ogrid,
-        printoptions,
-        promote_types,
-        s_,
-        set_printoptions,
-        seterr,
-        tril_indices,
-        triu_indices,
-    )
-
-    from ..core.tensor import Tensor as ndarray
-    from . import fft, linalg
-    from .applying import *
-    from .array_api import *
-    from .array_api import __array_namespace_info__, _namespace_of
-    from .borders import *
-    from .conversion import asarray, frombuffer, fromiter, fromstring, load, save
-    from .copying import array
-    from .curves.calculus import *
-    from .curves.polynomials import *
-    from .elements.changing import *
-    from .elements.comparing import *
-    from .elements.elementwise import *
-    from .elements.further import *
-    from .elements.selecting import *
-    from .elements.taking import *
-    from .index_arrays import *
-    from .joining import *
-    from .linalg import matrix_transpose
-    from .making import *
-    from .order.ordering import *
-    from .order.sets import *
-    from .products import *
-    from .reductions import *
-    from .reductions import _running_logsumexp, _running_max, _running_min
-    from .shapes import *
-    from .statistics.averages import *
-    from .statistics.counting import *
-    from .statistics.passing_nan import *
-    from .statistics.quantiles import *
-else:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+__getattr__, __dir__, __all__ = _lazily(__name__)
 
 newaxis = None
 __array_api_version__ = "2024.12"

@@ -1,17 +1,9 @@
-"""NumPy's names for what tracejit has, differentiable and compiled: ``import tracejit.numpy as tnp``. Names only.
-
-Arguments and dtypes are NumPy's: Python floats are float64, integers int64. Functions about shapes, dtypes and
-positions, which have no derivative, are NumPy's own, and so are the settings of NumPy's floating-point warnings, which
-no function here gives. The names of the Array API 2024.12 are here too. Not here:
-``random`` (``tracejit.random``), ``out=`` arguments, an order of complex numbers (``max``, ``sort``, ``<`` …).
-Those that change an array (``put``, ``fill_diagonal`` …) return the changed one: ``x = put(x, 0, v, inplace=False)``.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+
+import numpy as _np
 from numpy import bartlett as bartlett
 from numpy import blackman as blackman
 from numpy import broadcast_shapes as broadcast_shapes
@@ -38,8 +30,10 @@ from numpy import set_printoptions as set_printoptions
 from numpy import seterr as seterr
 from numpy import tril_indices as tril_indices
 from numpy import triu_indices as triu_indices
+
 from tracejit.core.tensor import Tensor as _ndarray
-ndarray = _ndarray
+from tracejit.numpy import fft as fft
+from tracejit.numpy import linalg as linalg
 from tracejit.numpy.applying import apply_along_axis as apply_along_axis
 from tracejit.numpy.applying import apply_over_axes as apply_over_axes
 from tracejit.numpy.applying import vectorize as vectorize
@@ -145,9 +139,9 @@ from tracejit.numpy.elements.elementwise import left_shift as left_shift
 from tracejit.numpy.elements.elementwise import less as less
 from tracejit.numpy.elements.elementwise import less_equal as less_equal
 from tracejit.numpy.elements.elementwise import log as log
-from tracejit.numpy.elements.elementwise import log10 as log10
 from tracejit.numpy.elements.elementwise import log1p as log1p
 from tracejit.numpy.elements.elementwise import log2 as log2
+from tracejit.numpy.elements.elementwise import log10 as log10
 from tracejit.numpy.elements.elementwise import logaddexp as logaddexp
 from tracejit.numpy.elements.elementwise import logical_and as logical_and
 from tracejit.numpy.elements.elementwise import logical_not as logical_not
@@ -217,7 +211,6 @@ from tracejit.numpy.elements.taking import compress as compress
 from tracejit.numpy.elements.taking import extract as extract
 from tracejit.numpy.elements.taking import take as take
 from tracejit.numpy.elements.taking import take_along_axis as take_along_axis
-from tracejit.numpy import fft as fft
 from tracejit.numpy.index_arrays import diag_indices_from as diag_indices_from
 from tracejit.numpy.index_arrays import indices as indices
 from tracejit.numpy.index_arrays import ix_ as ix_
@@ -246,7 +239,6 @@ from tracejit.numpy.joining import tile as tile
 from tracejit.numpy.joining import unstack as unstack
 from tracejit.numpy.joining import vsplit as vsplit
 from tracejit.numpy.joining import vstack as vstack
-from tracejit.numpy import linalg as linalg
 from tracejit.numpy.linalg import matrix_transpose as matrix_transpose
 from tracejit.numpy.making import arange as arange
 from tracejit.numpy.making import c_ as c_
@@ -377,7 +369,8 @@ from tracejit.numpy.statistics.passing_nan import nanvar as nanvar
 from tracejit.numpy.statistics.quantiles import median as median
 from tracejit.numpy.statistics.quantiles import percentile as percentile
 from tracejit.numpy.statistics.quantiles import quantile as quantile
-import numpy as _np
+
+ndarray = _ndarray
 newaxis = None
 __array_api_version__ = "2024.12"
 dtype = _np.dtype

@@ -18,7 +18,8 @@ from ..ops.arrays.reduce import axes_of
 from ..ops.arrays.shape import expand_dims, squeeze, stack
 from ..ops.linalg.factors import identity_of
 from ..ops.linalg.products import swapped
-from . import products, reductions
+from . import products as _products
+from . import reductions as _reductions
 from .conversion import array, arrays, floats, wide_floats
 from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat
 from .spectra import eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
@@ -119,7 +120,7 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     if isinstance(ord, str):
         raise ValueError(f"of vectors ord is a number, not {ord!r}{at(user_location())}")
     if ord == 0:
-        counts = reductions.count_nonzero(v, axis, keepdims=keepdims)
+        counts = _reductions.count_nonzero(v, axis, keepdims=keepdims)
         return ops.cast(counts, dtype=ops.abs(v).dtype)
     return linear.vector_norm(v, ord, axis, keepdims)
 
@@ -152,7 +153,7 @@ def diagonal(x: Any, *, offset: int = 0) -> Tensor:
     >>> print(tnp.linalg.diagonal([[1, 2], [3, 4]]))
     tf.Tensor([1 4], shape=(2,), dtype=int64)
     """
-    return products.diagonal(x, offset, -2, -1)
+    return _products.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
@@ -166,7 +167,7 @@ def trace(x: Any, *, offset: int = 0, dtype: Any = None) -> Tensor:
     >>> print(tnp.linalg.trace([[1, 2], [3, 4]]))
     tf.Tensor(5, shape=(), dtype=int64)
     """
-    return products.trace(x, offset, -2, -1, dtype)
+    return _products.trace(x, offset, -2, -1, dtype)
 
 
 def solve(a: Any, b: Any) -> Tensor:
@@ -346,7 +347,7 @@ def multi_dot(arrays_: Sequence[Any]) -> Tensor:
     >>> print(tnp.linalg.multi_dot([[1.0, 2.0], [[1.0, 0.0], [0.0, 2.0]], [3.0, 4.0]]))
     tf.Tensor(19.0, shape=(), dtype=float64)
     """
-    return functools.reduce(products.dot, [array(x) for x in arrays_])
+    return functools.reduce(_products.dot, [array(x) for x in arrays_])
 
 
 def matrix_transpose(x: Any) -> Tensor:

@@ -1,11 +1,6 @@
-"""Optimizers: ``tracejit.optimizers``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.models.configuration import deserialize_keras_object as _deserialize
-deserialize = _deserialize
 from tracejit.models.configuration import serialize_keras_object as _serialize
-serialize = _serialize
+from tracejit.optimizers import schedules as schedules
 from tracejit.optimizers.adadelta import Adadelta as Adadelta
 from tracejit.optimizers.adagrad import Adagrad as Adagrad
 from tracejit.optimizers.adam import Adam as Adam
@@ -17,5 +12,7 @@ from tracejit.optimizers.find_optimizer import get as get
 from tracejit.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from tracejit.optimizers.optimizer import Optimizer as Optimizer
 from tracejit.optimizers.rmsprop import RMSprop as RMSprop
-from tracejit.optimizers import schedules as schedules
 from tracejit.optimizers.sgd import SGD as SGD
+
+deserialize = _deserialize
+serialize = _serialize

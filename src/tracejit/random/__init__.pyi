@@ -1,7 +1,3 @@
-"""Random numbers: ``tracejit.random``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.random.generators import Generator as Generator
 from tracejit.random.generators import categorical as categorical
 from tracejit.random.generators import get_global_generator as get_global_generator

@@ -1,7 +1,3 @@
-"""Compiled functions and their Variables in a file: ``tracejit.saved_model``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.saved_model.loading import LoadedModel as LoadedModel
 from tracejit.saved_model.loading import load as load
 from tracejit.saved_model.saving import NotSaved as NotSaved

@@ -1,7 +1,3 @@
-"""SciPy's names for what is differentiable here: ``special``, ``stats``, ``linalg``, ``integrate``, ``signal``.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.scipy import integrate as integrate
 from tracejit.scipy import linalg as linalg
 from tracejit.scipy import signal as signal

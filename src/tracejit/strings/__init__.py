@@ -1,10 +1,5 @@
 """Tensors of text: ``tracejit.strings``. Names only."""
 
-from typing import TYPE_CHECKING
+from ..core.lazy import lazily as _lazily
 
-from ..core.lazy import lazily
-
-if TYPE_CHECKING:
-    from .operations import *
-else:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+__getattr__, __dir__, __all__ = _lazily(__name__)

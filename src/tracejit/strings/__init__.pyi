@@ -1,7 +1,3 @@
-"""Tensors of text: ``tracejit.strings``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.strings.operations import as_string as as_string
 from tracejit.strings.operations import bytes_split as bytes_split
 from tracejit.strings.operations import format as format

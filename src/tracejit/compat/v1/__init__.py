@@ -97,7 +97,7 @@ _OF_MATH = (
     "truediv unsorted_segment_max unsorted_segment_mean unsorted_segment_sum"
 )
 #: Names that moved: where they are now.
-MOVED = {
+_MOVED = {
     **{name: f"math.{name}" for name in _OF_MATH.split()},
     **{name: f"linalg.{name}" for name in "cholesky cross diag diag_part matrix_transpose trace".split()},
     "accumulate_n": "math.add_n",
@@ -124,11 +124,11 @@ MOVED = {
 
 def __getattr__(name: str) -> _Any:
     value: _Any = _sys.modules[__name__.split(".")[0]]
-    for part in MOVED.get(name, name).split("."):
+    for part in _MOVED.get(name, name).split("."):
         value = getattr(value, part)
     return value
 
 
 def __dir__() -> list[str]:
     parts = {name for name, x in globals().items() if _sys.modules.get(f"{__name__}.{name}") is x}
-    return sorted({*globals(), *MOVED, *dir(_sys.modules[__name__.split(".")[0]])} - parts)
+    return sorted({*globals(), *_MOVED, *dir(_sys.modules[__name__.split(".")[0]])} - parts)

@@ -71,6 +71,7 @@ from tracejit import complex128 as complex128
 from tracejit import complex64 as complex64
 from tracejit import concat as concat
 from tracejit import cond as cond
+from tracejit import config as config
 from tracejit import configure as configure
 from tracejit import conj as conj
 from tracejit import constant as constant
@@ -240,6 +241,7 @@ from tracejit import strided_slice as strided_slice
 from tracejit import string as string
 from tracejit import strings as strings
 from tracejit import subtract as subtract
+from tracejit import summary as summary
 from tracejit import switch_case as switch_case
 from tracejit import tan as tan
 from tracejit import tanh as tanh

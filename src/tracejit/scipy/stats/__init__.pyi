@@ -1,7 +1,3 @@
-"""Densities and probabilities of distributions, by SciPy's names: ``stats.norm.logpdf(x, loc, scale)``. Names only.
-
-Written by ``python -m stubs`` in `tests`: do not edit.
-"""
 from tracejit.scipy.stats import beta as beta
 from tracejit.scipy.stats import chi2 as chi2
 from tracejit.scipy.stats import dirichlet as dirichlet

@@ -1,40 +1,44 @@
-"""Public names that load when they are first asked for.
+"""tracejit: a JIT-traced graph compiler for differentiable Python functions.
+
+The public names, nothing else. ``import tracejit as tf`` runs programs written for the eager, tape-based API
+of the 2018-2020 tutorials; :func:`function` compiles them.
 
 Written by ``python -m stubs`` in `tests`: do not edit.
 """
-import tracejit.activations as activations
-import tracejit.aot as aot
-import tracejit.autodiff as autodiff
-import tracejit.autograph as autograph
-import tracejit.bitwise as bitwise
-import tracejit.callbacks as callbacks
-import tracejit.compat as compat
-import tracejit.dask as dask
-import tracejit.data as data
-import tracejit.debugging as debugging
-import tracejit.dtypes as dtypes
-import tracejit.errors as errors
-import tracejit.image as image
-import tracejit.initializers as initializers
-import tracejit.io as io
-import tracejit.keras as keras
-import tracejit.layers as layers
-import tracejit.linalg as linalg
-import tracejit.losses as losses
-import tracejit.math as math
-import tracejit.metrics as metrics
-import tracejit.nest as nest
-import tracejit.nn as nn
-import tracejit.numpy as numpy
-import tracejit.optimizers as optimizers
-import tracejit.queue as queue
-import tracejit.random as random
-import tracejit.raw_ops as raw_ops
-import tracejit.saved_model as saved_model
-import tracejit.scipy as scipy
-import tracejit.strings as strings
-import tracejit.test as test
-import tracejit.train as train
+from tracejit._names import *
+from . import activations as activations
+from . import aot as aot
+from . import autodiff as autodiff
+from . import autograph as autograph
+from . import bitwise as bitwise
+from . import callbacks as callbacks
+from . import compat as compat
+from . import dask as dask
+from . import data as data
+from . import debugging as debugging
+from . import dtypes as dtypes
+from . import errors as errors
+from . import image as image
+from . import initializers as initializers
+from . import io as io
+from . import keras as keras
+from . import layers as layers
+from . import linalg as linalg
+from . import losses as losses
+from . import math as math
+from . import metrics as metrics
+from . import nest as nest
+from . import nn as nn
+from . import numpy as numpy
+from . import optimizers as optimizers
+from . import queue as queue
+from . import random as random
+from . import raw_ops as raw_ops
+from . import saved_model as saved_model
+from . import scipy as scipy
+from . import strings as strings
+from . import test as test
+from . import train as train
 from tracejit._names.narrow import bfloat16 as bfloat16
 from tracejit._names.tracing import types as types
 from tracejit.aot.exporting import export as export
@@ -162,164 +166,4 @@ from tracejit.runtime.watch import LongLoopWarning as LongLoopWarning
 from tracejit.strings.operations import as_string as as_string
 from tracejit.train import summary as summary
 
-__all__ = [
-    "Assert",
-    "LongLoopWarning",
-    "Module",
-    "RegisterGradient",
-    "Sequential",
-    "TensorArray",
-    "acos",
-    "acosh",
-    "activations",
-    "add_n",
-    "aot",
-    "argmax",
-    "argmin",
-    "argsort",
-    "as_string",
-    "asin",
-    "asinh",
-    "assert_equal",
-    "assert_greater",
-    "assert_less",
-    "assert_rank",
-    "associative_scan",
-    "atan",
-    "atan2",
-    "atanh",
-    "autodiff",
-    "autograph",
-    "batch_to_space",
-    "bfloat16",
-    "bitcast",
-    "bitwise",
-    "boolean_mask",
-    "broadcast_dynamic_shape",
-    "broadcast_static_shape",
-    "callbacks",
-    "case",
-    "checkpoint",
-    "clip_by_global_norm",
-    "clip_by_norm",
-    "compat",
-    "cond",
-    "constant_initializer",
-    "control_dependencies",
-    "cosh",
-    "cumsum",
-    "custom_gradient",
-    "custom_jvp",
-    "dask",
-    "data",
-    "debugging",
-    "device",
-    "draw",
-    "dtypes",
-    "dynamic_partition",
-    "dynamic_stitch",
-    "eig",
-    "eigvals",
-    "einsum",
-    "ensure_shape",
-    "errors",
-    "executing_eagerly",
-    "export",
-    "fixed_point",
-    "foldl",
-    "foldr",
-    "fori_loop",
-    "gather",
-    "gather_nd",
-    "get_static_value",
-    "grad_pass_through",
-    "gradients",
-    "group",
-    "hessian",
-    "histogram_fixed_width",
-    "hvp",
-    "identity_n",
-    "image",
-    "init_scope",
-    "initializers",
-    "inside_function",
-    "io",
-    "is_tensor",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "keras",
-    "layers",
-    "linalg",
-    "load",
-    "losses",
-    "map_fn",
-    "math",
-    "meshgrid",
-    "metrics",
-    "name_scope",
-    "nest",
-    "nn",
-    "no_gradient",
-    "no_op",
-    "norm",
-    "numpy",
-    "numpy_function",
-    "one_hot",
-    "ones_initializer",
-    "optimizers",
-    "pad",
-    "profile",
-    "progress",
-    "py_function",
-    "queue",
-    "random",
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "raw_ops",
-    "recompute_grad",
-    "repeat",
-    "reverse",
-    "reverse_sequence",
-    "roll",
-    "root",
-    "round",
-    "saved_model",
-    "scalar_mul",
-    "scan",
-    "scatter_nd",
-    "scipy",
-    "searchsorted",
-    "sequence_mask",
-    "shape_n",
-    "sinh",
-    "slice",
-    "sort",
-    "space_to_batch",
-    "split",
-    "strided_slice",
-    "strings",
-    "summary",
-    "switch_case",
-    "tan",
-    "tensor_scatter_nd_add",
-    "tensor_scatter_nd_max",
-    "tensor_scatter_nd_min",
-    "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update",
-    "tensordot",
-    "test",
-    "tile",
-    "train",
-    "tuple",
-    "types",
-    "unique",
-    "unique_with_counts",
-    "unravel_index",
-    "unstack",
-    "vectorized_map",
-    "vmap",
-    "where",
-    "while_loop",
-    "zeros_initializer",
-]
+__version__: str
