@@ -21,7 +21,7 @@ from .entry import Entry
 from .footprint import Footprint, larger
 from .nests import reduce
 from .routine import KernelFunction, runs
-from .writing import buffers, scalars
+from .writing import alike, buffers, scalars
 from .writing.kernel import KernelWriter, Module
 from .writing.places import Places
 
@@ -74,8 +74,11 @@ def emit(program: ir.Program, target: Target | None = None) -> Emitted:
     kernels: dict[tuple[str, str], str] = {}
     for number, (group, print_) in enumerate(zip(groups, prints, strict=True)):
         KernelFunction(entry, number, group, print_).write(kernels)
-    functions = [f"define internal {shape} {name}{rest}" for (shape, rest), name in kernels.items()]
-    functions.append(entry.close())
+    one = alike.merged(kernels if module.places is None else {})
+    functions = [
+        f"define internal {shape} {name}{rest}" for (shape, rest), name in (one.functions or kernels).items()
+    ]
+    functions.append(one.redirected(entry.close()))
     if module.places is not None:
         functions = debug_info.described(functions, program.name, module.places)
     module.declares.update(dict.fromkeys(sorted(entry.k.w.declares.values())))
