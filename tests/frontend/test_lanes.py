@@ -30,6 +30,8 @@ from checks.operators import needs_lane
 from tracejit.core.settings import configure, settings
 from tracejit.frontend.function import function, lanes
 from tracejit.frontend.function.function import Function
+from tracejit.frontend.recording import direct_calls
+from tracejit.frontend.recording.direct_calls import lane_code
 from tracejit.frontend.state.variable import changing
 from tracejit.runtime.lane import called, entries, probe, room, words
 
@@ -72,7 +74,7 @@ class Loud(Pair):
 @pytest.fixture(autouse=True, scope="module")
 def made() -> Iterator[None]:
     """The lane's code, and lanes, which otherwise are made when they are worth it."""
-    lanes._code(make=True)  # loaded: on disk it may make room for what other processes keep
+    lane_code(make=True)  # loaded: on disk it may make room for what other processes keep
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "_SOON", 2)
         yield
@@ -912,15 +914,15 @@ def test_processes_end_well() -> None:
 
 
 def test_the_code_is_not_made_for_a_few_calls(cache_dir, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "_loaded", None)
+    monkeypatch.setattr(direct_calls, "_loaded", None)
     monkeypatch.setattr(lanes, "_MANY", 20)
     f = tf.function(lambda x: x * 3)
     for _ in range(20):
         f(x4)
-    assert lanes._loaded is None and f._lane._waited
+    assert direct_calls._loaded is None and f._lane._waited
     for _ in range(10):
         f(x4)
-    assert lanes._loaded is not None and took_the_lane(f, x4)
+    assert direct_calls._loaded is not None and took_the_lane(f, x4)
 
 
 def test_named_tuples_are_let_go() -> None:

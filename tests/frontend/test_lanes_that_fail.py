@@ -15,8 +15,9 @@ import pytest
 
 import tracejit as tf
 from checks.operators import needs_lane
-from tracejit.frontend.function import function, lanes
+from tracejit.frontend.function import function
 from tracejit.frontend.function.function import Function
+from tracejit.frontend.recording.direct_calls import lane_code
 
 pytestmark = needs_lane
 
@@ -29,7 +30,7 @@ RIGHT = np.array([[1.0], [2.0], [3.0]])
 @pytest.fixture(autouse=True, scope="module")
 def made() -> Iterator[None]:
     """The lane's code, and lanes, which otherwise are made when they are worth it."""
-    lanes._code(make=True)
+    lane_code(make=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "_SOON", 2)
         yield

@@ -74,6 +74,9 @@ number_of_size: Seam[[Any], Any] = Seam("number_of_size")
 #: ``graph -> (arrays -> arrays)``: what runs a called graph; provided by `frontend.execution`, which compiles it.
 executable: Seam[[Any], Callable[..., Any]] = Seam("executable")
 
+#: ``graph -> (tensors -> tuple of tensors)``: its code, where nobody listens; by `frontend.recording.direct_calls`.
+direct: Seam[[Any], Callable[..., Any]] = Seam("direct")
+
 #: ``graph -> forward and backward, or None``: a called graph split for reverse mode; provided by `frontend.execution`.
 split: Seam[[Any], Any] = Seam("split", lambda graph: None)
 

@@ -14,8 +14,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...core import settings
 from ...core.dim import Assumptions
 from ...core.errors import Untraceable
@@ -23,7 +21,7 @@ from ...core.lazy import Later
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.depth import too_deep
-from ...core.tracing.dispatch import state
+from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import trace
 from ...core.tracing.transaction import Whole, handled
 from ...ops.tensor.storage import require_seen
@@ -43,7 +41,7 @@ from .any_rank import AnyRank, traced_with_sizes
 from .floats import ValuesNeeded, traced_with_floats
 from .inspected import Inspected, plain_body
 from .methods import BoundFunction, Method
-from .parameters import NUMBERS, PLAIN, Parameters, compilable
+from .parameters import AN_INPUT, NUMBERS, PLAIN, Parameters, compilable, taken_apart
 from .retracing import Retracing
 from .signature import (
     Call,
@@ -65,8 +63,6 @@ else:
     room, lanes = Later("...runtime.lane.room", __package__), Later(".lanes", __package__)
 
 _MAX_REMEMBERED = 4096
-#: What stands for a Python float among what is remembered of a call, where any would do.
-_AN_INPUT = "a float"
 #: Calls that go the Python way before one is offered to machine code: what that takes is worth some calls.
 _SOON = 8
 
@@ -196,36 +192,14 @@ class Function(Inspected):
         try:
             if state.busy or settings.current() is not self._settings:
                 return self._call(args, kwargs)
-            key: list[Any] = []
-            arrays: list[np.ndarray] = []
-            for x in (*args, *kwargs.values()) if kwargs else args:
-                kind = x.__class__
-                if kind is Tensor:
-                    x = x.array
-                elif kind is np.ndarray:
-                    pass
-                elif kind is float:
-                    if not self._float_inputs:
-                        key += (kind, x.hex())
-                        continue
-                    key.append(_AN_INPUT)
-                    arrays.append(np.asarray(x))
-                    continue
-                elif kind in PLAIN:
-                    key += (kind, x)
-                    continue
-                elif isinstance(x, np.generic):
-                    x = np.asarray(x)
-                else:
-                    return self._call(args, kwargs)
-                key += (x.dtype, x.shape)
-                arrays.append(x)
-            if kwargs:
-                key += (len(args), *kwargs)
-            specialization = self._remembered.get(tuple(key))
+            taken = taken_apart(args, kwargs, self._float_inputs)
+            if taken is None:
+                return self._call(args, kwargs)
+            key, inputs = taken
+            specialization = self._remembered.get(key)
             if specialization is None:
-                return self._call(args, kwargs, tuple(key))
-            result = specialization.run(arrays)
+                return self._call(args, kwargs, key)
+            result = specialization.run([x.array if x.__class__ is Tensor else x for x in inputs])
             self._calls_to_wait -= 1
             if self._calls_to_wait <= 0:
                 self._offer(args, kwargs, specialization)
@@ -243,18 +217,29 @@ class Function(Inspected):
             raise too_deep(error) from None
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: tuple[Any, ...] | None) -> Any:
+        mode = state.mode
+        recorded = bool(mode.recorders)
+        if recorded and not mode.slow and settings.current() is self._settings:
+            taken = taken_apart(args, kwargs, self._float_inputs)
+            known = None if taken is None else self._remembered.get(taken[0])
+            if taken is not None and known is not None:
+                return known.apply([as_tensor(x) for x in taken[1]])
         if tracer() is not None or settings.current().eager:
             return self._inline(args, kwargs)
         call, specialization = self._specialized(args, kwargs)
-        if state.recorders or state.interpreter is not None:
+        if mode.interpreter is not None:
             return specialization.apply(call.tensors())
         constants = PLAIN if call.floats else NUMBERS
         given = [id(x) for x in (*args, *kwargs.values()) if x.__class__ not in constants]
         # nothing converted, filled in or moved:
         in_place = [id(call.leaves[i]) for i, _ in call.arrays] == given
         if in_place and self._parameters.plain_defaults and (not kwargs or len(set(given)) == len(given)):
-            floats = sum(part is _AN_INPUT for part in key or ())
+            if key is None and recorded:
+                key = (taken_apart(args, kwargs, self._float_inputs) or (None,))[0]
+            floats = sum(part is AN_INPUT for part in key or ())
             self._remember(key if floats == len(call.floats) else None, specialization)
+        if recorded:
+            return specialization.apply(call.tensors())
         result = specialization.run(call.ndarrays())
         self._calls_to_wait -= 1
         if self._calls_to_wait <= 0:
@@ -486,7 +471,9 @@ class Function(Inspected):
         known = self._bound.get(id(instance))
         if known is None or known[0]() is not instance:
             known = self._bind(instance)
-        return BoundFunction(known[1], instance)
+        bound = BoundFunction(known[1])
+        bound.instance = instance
+        return bound
 
     def _bind(self, instance: Any) -> tuple[weakref.ref[Any], Function]:
         key, table = id(instance), self._bound

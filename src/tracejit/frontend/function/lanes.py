@@ -10,27 +10,22 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...core import settings
 from ...core.dtype import DType
-from ...core.lazy import Later
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...runtime.lane import called, entries, probe, room, words
 from ...runtime.lane.words import Kind, Nest, Source, Step, Update
+from ..recording.direct_calls import lane_code
 from ..state.variable import Variable, changing
 from ..structure import Leaf, Structure, flatten, in_order, node_of, unflatten
 from .parameters import Parameters
 from .signature import Call, Weak, admits, open_spec
 from .specialization import Specialization
-
-if TYPE_CHECKING:
-    from ...compiler import kernels
-else:
-    kernels = Later("...compiler.kernels", __package__)
 
 #: Calls that go the Python way before the next one is looked at: after one that was written down, and after one that
 #: cannot be, or has been; and those that are worth compiling the lane's code, which is done once per machine.
@@ -95,7 +90,7 @@ class Lane:
         """Let machine code make calls like this one, which has just been made; how many to wait before the next."""
         if self._entries is None:
             return _NEVER
-        machine = _code(self._waited)
+        machine = lane_code(self._waited)
         if machine is None:
             self._waited = True
             return _MANY
@@ -154,21 +149,6 @@ def _is_for(made: Specialization, call: Call) -> bool:
         and all(a.dtype == b.dtype and admits(open_spec(a).shape, b.shape) for a, b in pairs)
         and made.serves([s.shape for s in call.specs])
     )
-
-
-_loaded: entries.Code | None = None
-
-
-def _code(make: bool) -> entries.Code | None:
-    """The lane's code; unless it is to be made, None where it has not been made on this machine yet."""
-    global _loaded
-    if _loaded is None:
-        image = kernels.call_lane_on_disk()
-        if image is None and make:
-            (image,) = kernels.call_lane().values()
-        if image is not None:
-            _loaded = entries.Code(image)
-    return _loaded
 
 
 class _Arguments:

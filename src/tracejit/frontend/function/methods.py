@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import weakref
 from collections.abc import Callable
@@ -40,17 +41,27 @@ class Method:
         return self.bound()(*args, **kwargs)
 
 
-class BoundFunction:
-    """A compiled method of one object."""
+class BoundFunction(functools.partial[Any]):
+    """A compiled method of one object.
 
-    __slots__ = ("function", "instance")
+    It adds no arguments, as the function knows its object; a `partial` calls without running Python's code.
 
-    def __init__(self, function: Any, instance: Any):
-        self.function: Any = function
-        self.instance: Any = instance
+    Attributes
+    ----------
+    instance : object
+        What it is a method of, and keeps alive.
+    """
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
+    __slots__ = ("instance",)
+    instance: Any
+
+    @property
+    def function(self) -> Any:
+        """The compiled function of the object."""
+        return self.func
+
+    def __get__(self, instance: Any, owner: type | None = None) -> BoundFunction:
+        return self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.function, name)

@@ -9,14 +9,19 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import at, user_location
 from ...core.lazy import once
+from ...core.tensor import Tensor
 from .methods import Method
 from .signature import ArgumentError, Call, conform, describe
 
 #: Arguments that are part of the trace, equal exactly when their classes and values are.
 PLAIN = frozenset((int, bool, str, type(None)))
 NUMBERS = PLAIN | {float}
+#: What stands for a Python float among what is remembered of a call, where any would do.
+AN_INPUT = "a float"
 
 
 def compilable(f: Any) -> Callable[..., Any]:
@@ -158,3 +163,40 @@ def _plain_arity(f: Callable[..., Any]) -> int | None:
     ):
         return None
     return code.co_argcount
+
+
+def taken_apart(
+    args: tuple[Any, ...], kwargs: dict[str, Any], float_inputs: bool
+) -> tuple[tuple[Any, ...], list[Any]] | None:
+    """What decides the trace of a call, and its inputs, Tensors or arrays; None where that takes a closer look.
+
+    Python floats are inputs, or part of the trace.
+    """
+    key: list[Any] = []
+    inputs: list[Any] = []
+    for x in (*args, *kwargs.values()) if kwargs else args:
+        kind = x.__class__
+        if kind is Tensor:
+            array = x.array
+            key += (array.dtype, array.shape)
+            inputs.append(x)
+            continue
+        if kind is float:
+            if float_inputs:
+                key.append(AN_INPUT)
+                inputs.append(np.asarray(x))
+            else:
+                key += (kind, x.hex())
+            continue
+        if kind in PLAIN:
+            key += (kind, x)
+            continue
+        if kind is not np.ndarray:
+            if not isinstance(x, np.generic):
+                return None
+            x = np.asarray(x)
+        key += (x.dtype, x.shape)
+        inputs.append(x)
+    if kwargs:
+        key += (len(args), *kwargs)
+    return tuple(key), inputs

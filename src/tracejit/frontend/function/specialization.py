@@ -16,15 +16,17 @@ import numpy as np
 
 from ...core import settings
 from ...core.dim import Dim, assume, holds, substitute
-from ...core.errors import DtypeError, TracejitError, at, user_location
+from ...core.errors import DtypeError, TracejitError, at, take, user_location
 from ...core.ir.graph import Graph, walk
 from ...core.op import Op, ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Overwritten, Tensor, twin
-from ...core.tracing.dispatch import as_tensor, notify, state
+from ...core.tracing.dispatch import Mode, Record, as_tensor, notify, state
 from ...core.tracing.forms import CallForm
 from ...core.tracing.trace import Traced, replay, resize_graph
+from ...ops.control.regions import recorded_for_reverse
 from ..execution import executable
+from ..recording.direct_calls import prepared
 from ..recording.losses import takes_out
 from ..recording.taken import again, arrays_of
 from ..regions.memory_policies import LoopMemory, report
@@ -153,6 +155,8 @@ class Specialization:
         self.atoms = atoms
         self.taken = traced.taken
         self._captured = traced.captured
+        self._parts: Any = None
+        self._as_called = CallForm.make((), self.graph).attrs
         self._captured_arrays = [t.array for t in traced.captured]
         self._variables = [weakref.ref(h.owner) for h in traced.held]
         first = len(specs) + sum(len(each.tensors) for each in traced.taken) + len(traced.captured)
@@ -300,11 +304,38 @@ class Specialization:
         if tracer() is not None:  # written into the graph being traced: sizes have other names there
             outputs = replay(self.graph, inputs)
         else:
-            outputs = CallForm.make(inputs, self.graph).apply()
+            outputs = self._recorded(inputs)
             if outputs and takes_out(self.graph):
                 notify("inside", outputs[0])
+        if not self._updates:
+            return outputs[0] if self._single else unflatten(self.structure, list(outputs[: self._results]))
         store_all([variables[v] for v, _ in self._updates], [outputs[y] for _, y in self._updates])
         return unflatten(self.structure, list(outputs[: self._results]))
+
+    def _recorded(self, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The results of one `call`, of which recorders hear."""
+        mode, op = state.mode, ops.call
+        if mode.recorders and not mode.slow and not self._once:
+            attrs, call = self._in_parts(mode, inputs)
+            try:
+                outputs = call(*inputs)
+            except Exception as error:  # to be worded, with the user's line, where it is raised again
+                take(error)
+            else:
+                record = Record(op, inputs, attrs, outputs, mode.location or mode.origin or mode.locate())
+                for recorder in mode.recorders:
+                    recorder.record(record)
+                return outputs
+        return CallForm.make(inputs, self.graph).apply()
+
+    def _in_parts(self, mode: Mode, inputs: tuple[Tensor, ...]) -> tuple[Any, Any]:
+        """The attributes of the `call` that recorders hear of, and what runs its graph."""
+        now, reverse = settings.current(), recorded_for_reverse(mode.recorders)
+        if self._parts is None or self._parts[0] is not now or self._parts[1] is not reverse:
+            attrs = ops.call.with_residuals(inputs, self._as_called)
+            self._parts = now, reverse, attrs, prepared(attrs["graph"])
+        _, _, attrs, made = self._parts
+        return attrs, made.call
 
     def require_its_own(self) -> None:
         """TracejitError where calls take elements of iterators, which neither files nor libraries have."""

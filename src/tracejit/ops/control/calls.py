@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from ...core.autodiff.scattered import add_cotangents
 from ...core.errors import at
 from ...core.ir.graph import Graph
 from ...core.op import Joint, defop
-from ...core.seams import executable, split
-from ...core.spec import TensorSpec
+from ...core.seams import direct, executable, split
+from ...core.spec import DIFFERENTIABLE, TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record, rule_of, state
 from ...core.tracing.forms import CallForm, CustomForm
@@ -46,18 +47,29 @@ def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mappi
 def _call_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """Run the split backward; cotangents of some outputs only, or of kept values, take a gradient graph."""
     call = CallForm(record.inputs, record.attrs, record.outputs)
+    backward, results = call.backward, call.results
     seeded = [g is not None for g in gs]
-    if call.backward is not None and seeded == [
-        i < call.results and y.spec.differentiable for i, y in enumerate(call.outputs)
+    if backward is not None and seeded == [
+        i < results and y.np_dtype.kind in DIFFERENTIABLE for i, y in enumerate(record.outputs)
     ]:
-        back = CallForm.make((*call.residuals, *given(gs)), call.backward)
-        gradients = iter(back.apply() if any(call.connected) else ())
-        cotangents = [next(gradients) if c else None for c in call.connected]
+        connected = call.connected
+        kept = record.outputs[results:]
+        gradients = iter(_run(backward, (*kept, *given(gs))) if True in connected else ())
+        cotangents = [next(gradients) if c else None for c in connected]
         return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
     graph, connected = gradient_graph(call.graph, tuple(needs), tuple(seeded))
     gradients = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
     flags = iter(connected)
     return [next(gradients) if need and next(flags) else None for need in needs]
+
+
+def _run(graph: Graph, tensors: tuple[Tensor, ...]) -> Sequence[Tensor]:
+    """The results of a graph, without a record where nobody listens."""
+    mode = state.mode
+    if not mode.busy and not mode.slow:
+        with suppress(Exception):  # to be worded, with the user's line, where it is raised again
+            return direct(graph)(*tensors)
+    return CallForm.make(tensors, graph).apply()
 
 
 def _call_jvp(record: Record, ts: list[Any]) -> list[Any]:

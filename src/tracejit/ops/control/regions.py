@@ -34,9 +34,12 @@ def zeros_like(spec: Any) -> Tensor:
     return ops.fill(shape=tuple(spec.shape), value=0.0, dtype=spec.dtype)
 
 
-def recorded_for_reverse() -> bool:
+def recorded_for_reverse(recorders: Sequence[Any] | None = None) -> bool:
     """Does anybody listen who may walk back? A recorder of forward mode says ``reverse = False``."""
-    return any(getattr(recorder, "reverse", True) for recorder in state.recorders)
+    for recorder in state.recorders if recorders is None else recorders:
+        if getattr(recorder, "reverse", True):
+            return True
+    return False
 
 
 def positions(flags: Sequence[bool]) -> list[int]:
