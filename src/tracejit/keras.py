@@ -18,6 +18,9 @@ from .arrays.labels import to_categorical
 from .arrays.padding import pad_sequences as _pad_sequences
 from .core.lazy import Namespace as _Namespace
 from .core.lazy import as_face as _as_face
+from .data.py_dataset import PyDataset as _PyDataset
+from .data.windows import timeseries_dataset_from_array as _timeseries_dataset_from_array
+from .image.pictures import img_to_array as _img_to_array
 from .initializers import Initializer as Initializer
 from .layers.inputs import InputLayer as Input
 from .layers.layer import Layer as Layer
@@ -80,11 +83,17 @@ utils: _Namespace = _Namespace(
     to_categorical=to_categorical,
     pad_sequences=_pad_sequences,
     CustomObjectScope=_registration.custom_object_scope,
+    PyDataset=_PyDataset,
+    Sequence=_PyDataset,
+    img_to_array=_img_to_array,
+    timeseries_dataset_from_array=_timeseries_dataset_from_array,
     **_stored,
 )
 preprocessing: _Namespace = _Namespace(
     "tracejit.keras.preprocessing",
+    image=_Namespace("tracejit.keras.preprocessing.image", img_to_array=_img_to_array),
     sequence=_Namespace("tracejit.keras.preprocessing.sequence", pad_sequences=_pad_sequences),
+    timeseries_dataset_from_array=_timeseries_dataset_from_array,
 )
 mixed_precision: _Namespace = _Namespace(
     "tracejit.keras.mixed_precision",

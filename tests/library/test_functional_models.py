@@ -239,3 +239,13 @@ def test_batches_of_a_known_size_and_objects_of_a_config():
 
 def _doubled(x):
     return 2.0 * x
+
+
+def test_an_input_of_older_programs():
+    first = tf.keras.Input(input_shape=(4,))
+    assert first.shape == tf.keras.Input(shape=(4,)).shape == (None, 4)
+    assert tf.layers.InputLayer(batch_input_shape=(2, 4)).shape == (2, 4)
+    model = tf.Sequential([tf.layers.InputLayer(input_shape=(4,)), tf.layers.Dense(2)])
+    assert model.layers[0].kernel.shape == (4, 2)
+    with pytest.raises(ValueError, match="has a shape, or a batch_shape"):
+        tf.layers.InputLayer()

@@ -151,3 +151,16 @@ def test_joining():
     assert L.dot([a, b], axes=1).numpy().tolist() == [[11]]
     assert L.Dot(axes=(1, 2))([tf.ones((2, 3, 4)), tf.ones((2, 5, 3))]).shape == (2, 4, 5)
     assert float(L.Dot(axes=-1, normalize=True)([a, 2 * a])[0, 0]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_volumes_are_pooled_as_a_whole(compiled):
+    x = np.random.default_rng(0).normal(size=(2, 2, 3, 4, 5)).astype(np.float32)
+    for layer, expected in (
+        (tf.layers.GlobalAveragePooling3D(), x.mean(axis=(1, 2, 3))),
+        (tf.layers.GlobalMaxPooling3D(keepdims=True), x.max(axis=(1, 2, 3), keepdims=True)),
+        (tf.layers.GlobalAvgPool3D("channels_first"), x.mean(axis=(2, 3, 4))),
+    ):
+        np.testing.assert_allclose(
+            (tf.function(layer) if compiled else layer)(x), expected, rtol=1e-5, atol=1e-6
+        )

@@ -19,6 +19,10 @@ _SERVING = "serving is out of scope: tracejit.export makes a library, tracejit.s
 _OTHER_COMPILERS = "other compilers are out of scope: tracejit.function compiles"
 _IN_PLACE = "no function changes a tensor: write x[index] = value, or x = x.at[index].set(value)"
 _DATA = "data sets are not downloaded: give arrays that were loaded by other means"
+_FOLDERS = "folders are not read: list their files by pathlib, and load each in Dataset.from_generator"
+_PICTURES = "pictures are not read or written: np.asarray(PIL.Image.open(path)) reads one, PIL.Image.fromarray makes it"
+_RECORDS = "files of records are not read or written: keep arrays in files of NumPy, or text in tracejit.data"
+_HASHES = "hashes of words are out of scope: tracejit.keras.layers.StringLookup numbers them"
 
 _COMPILES = "the decorator tracejit.function compiles, loops and gradients included"
 _NOT_RECORDED = (
@@ -50,6 +54,29 @@ _INSTEAD = {
     **dict.fromkeys(("lite", "mlir", "serving"), _SERVING),
     **dict.fromkeys(("xla",), _OTHER_COMPILERS),
     "keras.datasets": _DATA,
+    "get_file": _DATA,
+    **dict.fromkeys(
+        ("image_dataset_from_directory", "text_dataset_from_directory", "audio_dataset_from_directory"),
+        _FOLDERS,
+    ),
+    **dict.fromkeys(
+        ("decode_jpeg", "decode_png", "decode_image", "decode_gif", "encode_jpeg", "encode_png"), _PICTURES
+    ),
+    **dict.fromkeys(
+        ("TFRecordDataset", "TFRecordWriter", "TFRecordOptions", "FixedLenFeature", "VarLenFeature"), _RECORDS
+    ),
+    **dict.fromkeys(("parse_example", "parse_single_example", "parse_single_sequence_example"), _RECORDS),
+    **dict.fromkeys(("Example", "Features", "Feature", "BytesList", "FloatList", "Int64List"), _RECORDS),
+    "DenseFeatures": _COLUMNS,
+    "TFSMLayer": "tracejit.saved_model.load gives a function, which a layer or tracejit.layers.Lambda may call",
+    **dict.fromkeys(("Hashing", "HashedCrossing", "to_hash_bucket_fast", "to_hash_bucket"), _HASHES),
+    **dict.fromkeys(("set_logical_device_configuration", "LogicalDeviceConfiguration"), _STRATEGIES),
+    **dict.fromkeys(("experimental_connect_to_cluster", "ClusterSpec", "AutoShardPolicy"), _STRATEGIES),
+    **dict.fromkeys(("load_img", "save_img", "array_to_img"), _PICTURES),
+    "BackupAndRestore": "tracejit.train.CheckpointManager keeps the last states of a training, and restores them",
+    "get_logger": "use the logging module of Python: logging.getLogger('tracejit')",
+    "set_log_device_placement": _ONE_PLACE,
+    "set_soft_device_placement": _ONE_PLACE,
     "applications": "trained networks are not downloaded: make the layers, and give them weights by set_weights",
     **dict.fromkeys(("plot_model", "model_to_dot"), "tracejit.keras.Model has summary()"),
     "legacy": "one namespace has them all: leave legacy out",

@@ -54,10 +54,24 @@ from tracejit.layers.pooling import AveragePooling1D as AveragePooling1D
 from tracejit.layers.pooling import AveragePooling2D as AveragePooling2D
 from tracejit.layers.pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
 from tracejit.layers.pooling import GlobalAveragePooling2D as GlobalAveragePooling2D
+from tracejit.layers.pooling import GlobalAveragePooling3D as GlobalAveragePooling3D
 from tracejit.layers.pooling import GlobalMaxPooling1D as GlobalMaxPooling1D
 from tracejit.layers.pooling import GlobalMaxPooling2D as GlobalMaxPooling2D
+from tracejit.layers.pooling import GlobalMaxPooling3D as GlobalMaxPooling3D
 from tracejit.layers.pooling import MaxPooling1D as MaxPooling1D
 from tracejit.layers.pooling import MaxPooling2D as MaxPooling2D
+from tracejit.layers.preprocessing.categories import CategoryEncoding as CategoryEncoding
+from tracejit.layers.preprocessing.images import CenterCrop as CenterCrop
+from tracejit.layers.preprocessing.images import RandomBrightness as RandomBrightness
+from tracejit.layers.preprocessing.images import RandomContrast as RandomContrast
+from tracejit.layers.preprocessing.images import RandomFlip as RandomFlip
+from tracejit.layers.preprocessing.images import RandomRotation as RandomRotation
+from tracejit.layers.preprocessing.images import RandomTranslation as RandomTranslation
+from tracejit.layers.preprocessing.images import RandomZoom as RandomZoom
+from tracejit.layers.preprocessing.images import Resizing as Resizing
+from tracejit.layers.preprocessing.text import TextVectorization as TextVectorization
+from tracejit.layers.preprocessing.vocabularies import IntegerLookup as IntegerLookup
+from tracejit.layers.preprocessing.vocabularies import StringLookup as StringLookup
 from tracejit.layers.recurrent.cells import GRUCell as GRUCell
 from tracejit.layers.recurrent.cells import LSTMCell as LSTMCell
 from tracejit.layers.recurrent.cells import SimpleRNNCell as SimpleRNNCell
@@ -92,8 +106,10 @@ Convolution2DTranspose = Conv2DTranspose
 Convolution3D = Conv3D
 GlobalAvgPool1D = GlobalAveragePooling1D
 GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalAvgPool3D = GlobalAveragePooling3D
 GlobalMaxPool1D = GlobalMaxPooling1D
 GlobalMaxPool2D = GlobalMaxPooling2D
+GlobalMaxPool3D = GlobalMaxPooling3D
 Input = InputLayer
 MaxPool1D = MaxPooling1D
 MaxPool2D = MaxPooling2D

@@ -32,6 +32,8 @@ class InputLayer(Layer, Symbol):
     name : str, optional
     batch_shape : tuple, optional
         `batch_size` and `shape` in one.
+    input_shape, batch_input_shape : tuple, optional
+        What older programs call `shape` and `batch_shape`.
 
     Examples
     --------
@@ -53,7 +55,11 @@ class InputLayer(Layer, Symbol):
         dtype: Any = None,
         name: str | None = None,
         batch_shape: Sequence[int | None] | None = None,
+        input_shape: Sequence[int | None] | None = None,
+        batch_input_shape: Sequence[int | None] | None = None,
     ):
+        shape = input_shape if shape is None else shape
+        batch_shape = batch_input_shape if batch_shape is None else batch_shape
         if (shape is None) == (batch_shape is None):
             raise ValueError(
                 f"an Input has a shape, or a batch_shape, got {shape} and {batch_shape}{at_user_line()}"

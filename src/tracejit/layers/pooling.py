@@ -204,3 +204,29 @@ class GlobalMaxPooling2D(_GlobalPooling):
     """
 
     reduce = staticmethod(tf.reduce_max)
+
+
+class GlobalAveragePooling3D(_GlobalPooling):
+    """The mean over each volume, channel by channel; with `keepdims` its axes stay, of size 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.GlobalAveragePooling3D()(tf.ones((2, 4, 5, 5, 3))).shape
+    (2, 3)
+    """
+
+    reduce = staticmethod(tf.reduce_mean)
+
+
+class GlobalMaxPooling3D(_GlobalPooling):
+    """The largest over each volume, channel by channel; with `keepdims` its axes stay, of size 1.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> tf.layers.GlobalMaxPooling3D()(tf.ones((2, 4, 5, 5, 3))).shape
+    (2, 3)
+    """
+
+    reduce = staticmethod(tf.reduce_max)

@@ -14,7 +14,6 @@ import tracejit as tf
 
 from ..callbacks.callback import CallbackList, History
 from ..callbacks.reporting import ProgbarLogger, Report
-from ..data.dataset import Dataset
 from ..errors import at_user_line
 from ..losses import classes as losses
 from ..losses.loss import as_loss
@@ -268,7 +267,7 @@ class Trainer:
         Parameters
         ----------
         x, y : arrays, or nests of them
-            Examples and labels; or `x` alone, a Dataset of batches ``(x, y)``.
+            Examples and labels; or `x` alone, a Dataset, or a ``keras.utils.PyDataset``, of batches ``(x, y)``.
         batch_size : int, optional
             Default 32.
         epochs : int
@@ -281,7 +280,7 @@ class Trainer:
             ``model.stop_training`` ends the training after the batch.
         validation_split : float
             This part of the arrays, at their end, is kept out and evaluated after each epoch.
-        validation_data : tuple (x, y) or (x, y, weights), or Dataset, optional
+        validation_data : tuple (x, y) or (x, y, weights), or batches as for `x`, optional
             Evaluated after each epoch, under names with ``val_``.
         shuffle : bool
             Draw the order of arrays anew for each epoch.
@@ -357,7 +356,7 @@ class Trainer:
     ) -> dict[str, float]:
         if data is None:
             return {}
-        x, y, weight = (data, None, None) if isinstance(data, Dataset) else unpack(tuple(data))
+        x, y, weight = unpack(tuple(data)) if isinstance(data, (tuple, list)) else (data, None, None)
         batches = feeding.batches(x, y, weight, batch_size, False)
         logs = self._evaluated(batches if steps is None else feeding.taken(iter(batches), steps), listeners)
         return {f"val_{name}": number for name, number in logs.items()}

@@ -11,6 +11,7 @@ import tracejit as tf
 
 from ..data.dataset import Dataset, drawn_seed
 from ..data.elements import as_element, as_tensors
+from ..data.py_dataset import PyDataset
 from ..data.regrouping import positive
 from ..errors import at_user_line
 
@@ -37,14 +38,14 @@ def one_batch(x: Any, y: Any, weight: Any) -> Any:
 
 
 def batches(x: Any, y: Any, weight: Any, batch_size: int | None, shuffle: bool) -> Iterable[Any]:
-    """Batches of arrays, to be read again and again; a Dataset or a generator of batches as it is."""
-    if isinstance(x, Dataset) or hasattr(x, "__next__"):
+    """Batches of arrays or of a PyDataset, to be read again and again; a Dataset or a generator of batches as it is."""
+    if isinstance(x, (Dataset, PyDataset)) or hasattr(x, "__next__"):
         if y is not None or weight is not None:
             raise ValueError(
                 f"a {type(x).__name__} of batches holds labels and weights itself: leave y and sample_weight out"
                 f"{at_user_line()}"
             )
-        return x
+        return _ByNumber(x, shuffle) if isinstance(x, PyDataset) else x
     return _OfArrays(_arrays(x, y, weight), BATCH_SIZE if batch_size is None else batch_size, shuffle)
 
 
@@ -66,6 +67,24 @@ class _OfArrays:
             rows: Any = slice(start, start + self.size)
             rows = rows if order is None else order[rows]
             yield as_tensors(_packed(_rows(self.arrays, rows)))
+
+
+class _ByNumber:
+    """The batches of a PyDataset, which is told when reading them begins and ends."""
+
+    def __init__(self, data: PyDataset, shuffle: bool):
+        self.data = data
+        self.shuffle = shuffle
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __iter__(self) -> Iterator[Any]:
+        self.data.on_epoch_begin()
+        count = len(self)
+        for i in np.random.default_rng(drawn_seed()).permutation(count) if self.shuffle else range(count):
+            yield as_tensors(self.data[int(i)])
+        self.data.on_epoch_end()
 
 
 class Weighted:
