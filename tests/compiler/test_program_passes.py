@@ -12,6 +12,7 @@ import pytest
 
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Program
+from tracejit.compiler.loopir.numbering.values import number_values
 from tracejit.compiler.loopir.parser import parse
 from tracejit.compiler.loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from tracejit.compiler.loopir.passes.dce import drop_dead
@@ -23,7 +24,6 @@ from tracejit.compiler.loopir.passes.row_fusion import fuse_rows
 from tracejit.compiler.loopir.passes.rows.row_sums import sum_by_rows
 from tracejit.compiler.loopir.passes.schedule import Target, schedule
 from tracejit.compiler.loopir.passes.short_axes import write_out_short_axes
-from tracejit.compiler.loopir.passes.value_numbering import number_values
 from tracejit.compiler.loopir.text import to_text
 from tracejit.compiler.loopir.verifier import verify
 from tracejit.core.dim import evaluate

@@ -30,6 +30,7 @@ from .codegen.structure import library_kernels
 from .codegen.threads import thread_pool
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
+from .loopir.numbering.values import number_values
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from .loopir.passes.clocks import insert_clocks
 from .loopir.passes.dce import drop_dead
@@ -44,7 +45,6 @@ from .loopir.passes.rows.row_blocks import share_row_blocks
 from .loopir.passes.rows.row_sums import sum_by_rows
 from .loopir.passes.schedule import Target, schedule
 from .loopir.passes.short_axes import write_out_short_axes
-from .loopir.passes.value_numbering import number_values
 from .loopir.statement import Statement
 from .loopir.text import to_text as program_text
 from .loopir.verifier import verify as verify_program

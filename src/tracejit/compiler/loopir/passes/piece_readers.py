@@ -16,6 +16,7 @@ from ....core.dataclass import dataclass
 from ...report import REWRITES, fired, wants
 from ..effects import effects, is_plain, sequences
 from ..ir import Load, Nest, Program, Store, walk
+from ..numbering.values import numbered
 from ..operands import Axis, Buffer, Const, Name
 from ..slice_regions import Box
 from ..statement import Statement, renamed
@@ -32,7 +33,6 @@ from .pieces import (
     place,
     shape_of,
 )
-from .value_numbering import numbered
 
 WINDOW = 64  # statements from the first use of an array to the last
 

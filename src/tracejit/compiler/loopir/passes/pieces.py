@@ -17,12 +17,12 @@ from ....core.dim import Size
 from ...report import REWRITES, fired, wants
 from ..effects import sequences
 from ..ir import Compute, Load, Nest, Program, Size_, Store
+from ..numbering.values import numbered
 from ..operands import Axis, Buffer, Index, Name
 from ..reach import reach
 from ..slice_regions import Box, divided
 from ..statement import Statement, renamed
 from .dce import drop_dead
-from .value_numbering import numbered
 
 LEAST = 512  # elements of an array worth it
 MAX_GROWTH = 4096  # statements that are written in a program

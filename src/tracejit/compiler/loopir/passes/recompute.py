@@ -16,11 +16,11 @@ from ....core.dim import product
 from ...report import REWRITES, fired, wants
 from ..effects import Effects, effects, is_plain, sequences
 from ..ir import Compute, Load, Nest, Program, Store, walk
+from ..numbering.values import ValueTable
 from ..operands import Buffer, Const, Index
 from ..scalar_ops import CHEAP
 from ..statement import Statement, all_renamed
 from .dce import drop_dead
-from .value_numbering import ValueTable
 
 SMALLEST = 256  # elements of a temporary worth it
 LARGE = 1 << 15  # bytes of one that leaves the nearest cache

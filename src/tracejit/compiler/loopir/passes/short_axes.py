@@ -18,9 +18,9 @@ import numpy as np
 from ...report import REWRITES, fired, wants
 from ..effects import sequences
 from ..ir import Combine, Compute, Load, Nest, Program, Size_, Store
+from ..numbering.values import numbered
 from ..operands import Acc, Axis, Buffer, Const, Name
 from ..statement import Statement, renamed
-from .value_numbering import numbered
 
 LONGEST = 12  # elements of an axis that is short
 STRIDED = 4  # elements up to which lanes that far apart are quick to load and store

@@ -1,0 +1,1 @@
+"""Which scalars of straight-line statements are the same numbers."""
