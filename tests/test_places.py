@@ -18,9 +18,15 @@ FURTHER = {
     "add": (
         *("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
         *("compiler/loopir/passes/sums_both_ways.py", "compiler/graph/watch_numerics.py"),
+        *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py"),
     ),
-    # what is divided by a root, or by a number with another sign, is multiplied
-    **dict.fromkeys(("div", "neg", "sqrt"), ("compiler/loopir/passes/reciprocals.py",)),
+    # what signs do to arithmetic
+    **dict.fromkeys(("sub", "mul"), ("compiler/loopir/numbering/symmetry.py",)),
+    # that too; what is divided by a root, or by a number with another sign, is multiplied
+    **dict.fromkeys(
+        ("div", "neg"), ("compiler/loopir/passes/reciprocals.py", "compiler/loopir/numbering/symmetry.py")
+    ),
+    "sqrt": ("compiler/loopir/passes/reciprocals.py",),
     "min": ("compiler/lowering/nodes.py",),
     # so is this, and a recipe of sizes, which every language writes its own way
     "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),
@@ -30,11 +36,13 @@ FURTHER = {
     "select": (
         *("compiler/lowering/builder.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
         *("compiler/loopir/parser.py", "frontend/autograph/flow/branches.py"),
+        "compiler/loopir/numbering/symmetry.py",
     ),
     "index": (
         *("compiler/loopir/accesses.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
         *("compiler/loopir/parser.py", "ops/tensor/at.py"),
         *("compiler/loopir/passes/pieces.py", "compiler/loopir/passes/short_axes.py"),
+        *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py"),
     ),
     # attributes of arrays that show a part of them
     "real": ("frontend/autograph/source/sharing.py",),

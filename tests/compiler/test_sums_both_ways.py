@@ -114,7 +114,7 @@ def test_forces_take_one_pass_and_no_matrix():
     graph = traced(energy, (100, 3), "gradient")[1]
     assert graph is not None
     program = pipeline.lower_graph(graph)
-    assert max(b.size for b in program.buffers) == 300
+    assert max(b.size for b in program.buffers) < 400
     assert loops(energy, (100, 3), "gradient").count(["scan"]) == 1
 
 

@@ -38,7 +38,8 @@ class ScalarOp(NamedTuple):
     traits : tuple of str
         ``elementary`` (many instructions: its code is a function), ``cheap`` (about a load that hits the nearest
         cache), ``combines`` (associative: a rule of `Combine` too), ``rounded`` (the float nearest to the true result;
-        what is neither this nor elementary is exact).
+        what is neither this nor elementary is exact), ``commutes``, ``even`` (of -x the same), ``odd`` (of -x the
+        negative), ``blind`` (of -0 the same as of +0), ``zeros`` (of zeros that differ in sign, zeros or the same).
     """
 
     name: str
@@ -88,12 +89,19 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 
-_CHEAP, _CHEAP_RULE, _ELEMENTARY = ("cheap",), ("cheap", "combines"), ("elementary",)
+_CHEAP, _CHEAP_RULE, _ELEMENTARY = ("cheap",), ("cheap", "combines", "commutes"), ("elementary",)
 _ROUNDED = ("cheap", "rounded")
+_EVEN, _ODD, _BLIND = (*_ELEMENTARY, "even"), (*_ELEMENTARY, "odd"), (*_ELEMENTARY, "blind")
 _RECORDS = (
     # arithmetic
     ScalarOp(
-        "add", 2, "iuf", np.add, complex_rule=complexes.add, on_bools="or", traits=("combines", *_ROUNDED)
+        "add",
+        2,
+        "iuf",
+        np.add,
+        complex_rule=complexes.add,
+        on_bools="or",
+        traits=("combines", "commutes", *_ROUNDED),
     ),
     ScalarOp("sub", 2, "iuf", np.subtract, complex_rule=complexes.sub, traits=_ROUNDED),
     ScalarOp(
@@ -103,35 +111,51 @@ _RECORDS = (
         np.multiply,
         complex_rule=complexes.mul,
         on_bools="and",
-        traits=("combines", *_ROUNDED),
+        traits=("combines", "commutes", *_ROUNDED),
     ),
     ScalarOp("div", 2, "f", np.divide, 2.0, complexes.div, traits=("rounded",)),
     ScalarOp("neg", 1, "iuf", np.negative, complex_rule=complexes.neg, traits=_CHEAP),
-    ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot, traits=_CHEAP),
-    ScalarOp("sign", 1, "iuf", np.sign),
-    ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt, traits=("rounded",)),
+    ScalarOp("abs", 1, "iuf", np.abs, complex_rule=complexes.hypot, traits=("cheap", "even")),
+    ScalarOp("sign", 1, "iuf", np.sign, traits=("odd",)),
+    ScalarOp("sqrt", 1, "f", np.sqrt, 2.0, complexes.sqrt, traits=("rounded", "zeros")),
     ScalarOp("rsqrt", 1, "f", _rsqrt, 2.0, traits=_ELEMENTARY),
-    ScalarOp("min", 2, "biuf", np.minimum, traits=_CHEAP_RULE),
-    ScalarOp("max", 2, "biuf", np.maximum, traits=_CHEAP_RULE),
+    ScalarOp("min", 2, "biuf", np.minimum, traits=(*_CHEAP_RULE, "zeros")),
+    ScalarOp("max", 2, "biuf", np.maximum, traits=(*_CHEAP_RULE, "zeros")),
     ScalarOp("floordiv", 2, "iuf", np.floor_divide, traits=_ELEMENTARY),
     ScalarOp("mod", 2, "iuf", np.remainder, traits=_ELEMENTARY),
-    ScalarOp("floor", 1, "f", np.floor),
-    ScalarOp("ceil", 1, "f", np.ceil),
-    ScalarOp("round", 1, "f", np.rint),
-    ScalarOp("trunc", 1, "f", np.trunc),
+    ScalarOp("floor", 1, "f", np.floor, traits=("zeros",)),
+    ScalarOp("ceil", 1, "f", np.ceil, traits=("zeros",)),
+    ScalarOp("round", 1, "f", np.rint, traits=("odd",)),
+    ScalarOp("trunc", 1, "f", np.trunc, traits=("odd",)),
     # comparison and choice
-    ScalarOp("lt", 2, "biuf", np.less, result="bool", traits=_CHEAP),
-    ScalarOp("le", 2, "biuf", np.less_equal, result="bool", traits=_CHEAP),
-    ScalarOp("eq", 2, "biuf", np.equal, complex_rule=complexes.eq, result="bool", traits=_CHEAP),
-    ScalarOp("ne", 2, "biuf", np.not_equal, complex_rule=complexes.ne, result="bool", traits=_CHEAP),
-    ScalarOp("gt", 2, "biuf", np.greater, result="bool", traits=_CHEAP),
-    ScalarOp("ge", 2, "biuf", np.greater_equal, result="bool", traits=_CHEAP),
-    ScalarOp("isnan", 1, "f", np.isnan, complex_rule=complexes.isnan, result="bool"),
+    ScalarOp("lt", 2, "biuf", np.less, result="bool", traits=("cheap", "blind")),
+    ScalarOp("le", 2, "biuf", np.less_equal, result="bool", traits=("cheap", "blind")),
+    ScalarOp(
+        "eq",
+        2,
+        "biuf",
+        np.equal,
+        complex_rule=complexes.eq,
+        result="bool",
+        traits=("cheap", "blind", "commutes"),
+    ),
+    ScalarOp(
+        "ne",
+        2,
+        "biuf",
+        np.not_equal,
+        complex_rule=complexes.ne,
+        result="bool",
+        traits=("cheap", "blind", "commutes"),
+    ),
+    ScalarOp("gt", 2, "biuf", np.greater, result="bool", traits=("cheap", "blind")),
+    ScalarOp("ge", 2, "biuf", np.greater_equal, result="bool", traits=("cheap", "blind")),
+    ScalarOp("isnan", 1, "f", np.isnan, complex_rule=complexes.isnan, result="bool", traits=("blind",)),
     ScalarOp("select", 3, "biuf", np.where, traits=_CHEAP),
     # bits
     ScalarOp("and", 2, "biu", np.bitwise_and, traits=_CHEAP_RULE),
     ScalarOp("or", 2, "biu", np.bitwise_or, traits=_CHEAP_RULE),
-    ScalarOp("xor", 2, "biu", np.bitwise_xor, traits=_CHEAP),
+    ScalarOp("xor", 2, "biu", np.bitwise_xor, traits=("cheap", "commutes")),
     ScalarOp("not", 1, "biu", np.invert, traits=_CHEAP),
     ScalarOp("shl", 2, "iu", np.left_shift),
     ScalarOp("shr", 2, "iu", np.right_shift),
@@ -141,28 +165,28 @@ _RECORDS = (
     ScalarOp("index", 1, "biuf", _same, result="asked"),
     ScalarOp("bitcast", 1, "biuf", _same, result="asked"),
     # elementary functions
-    ScalarOp("exp", 1, "f", np.exp, 4.0, complexes.exp, traits=_ELEMENTARY),
-    ScalarOp("exp2", 1, "f", np.exp2, 6.0, traits=_ELEMENTARY),
-    ScalarOp("expm1", 1, "f", np.expm1, 5.0, traits=_ELEMENTARY),
-    ScalarOp("log", 1, "f", np.log, 5.0, complexes.log, traits=_ELEMENTARY),
-    ScalarOp("log2", 1, "f", np.log2, 6.0, traits=_ELEMENTARY),
-    ScalarOp("log10", 1, "f", np.log10, 6.0, traits=_ELEMENTARY),
-    ScalarOp("log1p", 1, "f", np.log1p, 5.0, traits=_ELEMENTARY),
+    ScalarOp("exp", 1, "f", np.exp, 4.0, complexes.exp, traits=_BLIND),
+    ScalarOp("exp2", 1, "f", np.exp2, 6.0, traits=_BLIND),
+    ScalarOp("expm1", 1, "f", np.expm1, 5.0, traits=(*_ELEMENTARY, "zeros")),
+    ScalarOp("log", 1, "f", np.log, 5.0, complexes.log, traits=_BLIND),
+    ScalarOp("log2", 1, "f", np.log2, 6.0, traits=_BLIND),
+    ScalarOp("log10", 1, "f", np.log10, 6.0, traits=_BLIND),
+    ScalarOp("log1p", 1, "f", np.log1p, 5.0, traits=(*_ELEMENTARY, "zeros")),
     ScalarOp("pow", 2, "iuf", _power, 12.0, complexes.power, traits=_ELEMENTARY),
-    ScalarOp("sin", 1, "f", np.sin, 5.0, complexes.sin, traits=_ELEMENTARY),
-    ScalarOp("cos", 1, "f", np.cos, 5.0, complexes.cos, traits=_ELEMENTARY),
-    ScalarOp("tan", 1, "f", np.tan, 6.0, complexes.tan, traits=_ELEMENTARY),
-    ScalarOp("asin", 1, "f", np.arcsin, 6.0, traits=_ELEMENTARY),
-    ScalarOp("acos", 1, "f", np.arccos, 6.0, traits=_ELEMENTARY),
-    ScalarOp("atan", 1, "f", np.arctan, 6.0, traits=_ELEMENTARY),
+    ScalarOp("sin", 1, "f", np.sin, 5.0, complexes.sin, traits=_ODD),
+    ScalarOp("cos", 1, "f", np.cos, 5.0, complexes.cos, traits=_EVEN),
+    ScalarOp("tan", 1, "f", np.tan, 6.0, complexes.tan, traits=_ODD),
+    ScalarOp("asin", 1, "f", np.arcsin, 6.0, traits=_ODD),
+    ScalarOp("acos", 1, "f", np.arccos, 6.0, traits=_BLIND),
+    ScalarOp("atan", 1, "f", np.arctan, 6.0, traits=_ODD),
     ScalarOp("atan2", 2, "f", np.arctan2, 10.0, traits=_ELEMENTARY),
-    ScalarOp("sinh", 1, "f", np.sinh, 6.0, complexes.sinh, traits=_ELEMENTARY),
-    ScalarOp("cosh", 1, "f", np.cosh, 6.0, complexes.cosh, traits=_ELEMENTARY),
-    ScalarOp("tanh", 1, "f", np.tanh, 5.0, complexes.tanh, traits=_ELEMENTARY),
-    ScalarOp("sigmoid", 1, "f", _sigmoid, 5.0, complexes.sigmoid, traits=_ELEMENTARY),
-    ScalarOp("softplus", 1, "f", _softplus, 10.0, traits=_ELEMENTARY),
-    ScalarOp("erf", 1, "f", np.vectorize(math.erf, otypes=[np.float64]), 6.0, traits=_ELEMENTARY),
-    ScalarOp("erfc", 1, "f", np.vectorize(math.erfc, otypes=[np.float64]), 12.0, traits=_ELEMENTARY),
+    ScalarOp("sinh", 1, "f", np.sinh, 6.0, complexes.sinh, traits=_ODD),
+    ScalarOp("cosh", 1, "f", np.cosh, 6.0, complexes.cosh, traits=_EVEN),
+    ScalarOp("tanh", 1, "f", np.tanh, 5.0, complexes.tanh, traits=_ODD),
+    ScalarOp("sigmoid", 1, "f", _sigmoid, 5.0, complexes.sigmoid, traits=_BLIND),
+    ScalarOp("softplus", 1, "f", _softplus, 10.0, traits=_BLIND),
+    ScalarOp("erf", 1, "f", np.vectorize(math.erf, otypes=[np.float64]), 6.0, traits=_ODD),
+    ScalarOp("erfc", 1, "f", np.vectorize(math.erfc, otypes=[np.float64]), 12.0, traits=_BLIND),
 )
 
 #: Every scalar operation by name.

@@ -22,6 +22,7 @@ from ..effects import Effects, effects, is_plain
 from ..ir import Combine, Load, Nest, Program, Store
 from ..operands import Axis, Buffer, Index, IndexKey
 from ..statement import Statement, all_renamed
+from .pairs import pairs_of, write_pairs
 from .sums_both_ways import Sums, Writer, is_worth_it, split, sums_of
 
 MAX_STATEMENTS = 512
@@ -49,9 +50,17 @@ def _fused(statements: Sequence[Statement], atoms: Sequence[str], writer: Writer
             if wants(REWRITES) and isinstance(statement, Nest):
                 fired(fuse, statement.location, what=f"{group} with {home[0]}")
             home[0].absorb(group, home[1])
-    return [
-        s for g in groups for s in (writer.write(g.statement, g.sums) if len(g.sums) > 1 else [g.statement])
-    ]
+    return [s for group in groups for s in _written(group, writer)]
+
+
+def _written(group: Group, writer: Writer) -> list[Statement]:
+    """The statements of a group, whose nest may have sums over several axes."""
+    nest, sums = group.statement, group.sums
+    if sums and group.may_nest and (pairs := pairs_of(nest, sums, writer)):
+        if wants(REWRITES):
+            fired(pairs_of, nest.location, what=f"of {pairs.row.name} and {pairs.column.name}")
+        return write_pairs(writer, nest, pairs)
+    return writer.write(nest, sums) if len(sums) > 1 else [nest]
 
 
 def _home(groups: list[Group], new: Group) -> tuple[Group, str] | None:

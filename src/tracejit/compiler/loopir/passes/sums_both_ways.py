@@ -9,6 +9,7 @@ a compensated total.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from ....core.dataclass import dataclass
 from ....core.dim import Size, product
-from ..ir import Combine, Compute, If, Load, Nest, Program, Size_, Store
+from ..ir import Combine, Compute, If, Load, Nest, Program, Size_, Store, walk
 from ..operands import Acc, Axis, Buffer, Const, Index, Name, Operand
 from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement, all_renamed
@@ -62,10 +63,15 @@ def is_worth_it(nest: Nest, atoms: Sequence[str]) -> bool:
 
 
 class Writer:
-    """Makes loops of nests with several sums; `program` gets the buffers that columns wait in."""
+    """Makes loops of nests with several sums; `program` gets the buffers that columns wait in.
+
+    `reads` counts the statements that read a buffer, before any of them is moved.
+    """
 
     def __init__(self, program: Program):
         self.program = program
+        self.reads: Counter[Buffer] = Counter(b for s in walk(program.body) for b in s.reads())
+        self.reads.update(b for m in program.moves for b in (m.temp, m.target))
         self.names: Iterator[str] = (f"q{k}" for k in count())
         self.numbers: Iterator[int] = count()
 
@@ -75,7 +81,10 @@ class Writer:
         assert parts is not None
         rows, columns = parts
         outside = [a for a in nest.axes if a not in rows and a not in columns]
-        made = RowLoop(self, rows, columns).write(nest.body, sums)
+        return self.around(nest, outside, RowLoop(self, rows, columns).write(nest.body, sums))
+
+    def around(self, nest: Nest, outside: Sequence[Axis], made: list[Statement]) -> list[Statement]:
+        """Statements in the place of a nest, in loops over those of its axes that are `outside`."""
         if outside:
             made = [Nest([Axis(a.name, a.size) for a in outside], made)]
         for s in made:
@@ -277,12 +286,12 @@ class Waiting:
             Store(self.run, at, self.constant(-0.0)),
         ]
 
-    def two_sum(self, at: Index) -> tuple[list[Statement], Name, Name]:
-        """The total and its error with the run added (Knuth)."""
+    def two_sum(self, at: Index, there: Index | None = None) -> tuple[list[Statement], Name, Name]:
+        """The total and its error with the run added (Knuth), or with what is `there` in it."""
         assert self.total is not None and self.error is not None
         run, total, error, up, part, rest, first, second, lost, new = (self.w.fresh() for _ in range(10))
         made = [
-            Load(run, self.run, at),
+            Load(run, self.run, at if there is None else there),
             Load(total, self.total, at),
             Load(error, self.error, at),
             self.compute(up, "add", total, run),
@@ -300,15 +309,19 @@ class Waiting:
         if self.total is None:
             return [Load(self.result, self.run, at)]
         made, total, error = self.two_sum(at)
-        size, usable, finite, whole = (self.w.fresh() for _ in range(4))
-        return [  # an error that is infinite or missing means the total is so itself
-            *made,
+        more, whole = self.whole(total, error)
+        return [*made, *more, self.compute(self.result, "add", self.acc.init, whole)]
+
+    def whole(self, total: Name, error: Name) -> tuple[list[Statement], Name]:
+        """A total with what it lost; an error that is infinite or missing means that the total is so itself."""
+        size, usable, finite, out = (self.w.fresh() for _ in range(4))
+        made: list[Statement] = [
             self.compute(size, "abs", error),
             self.compute(usable, "lt", size, self.constant(np.inf)),
             self.compute(finite, "select", usable, error, self.constant(0.0)),
-            self.compute(whole, "add", total, finite),
-            self.compute(self.result, "add", self.acc.init, whole),
+            self.compute(out, "add", total, finite),
         ]
+        return made, out
 
 
 def _few(rows: Size) -> bool:
