@@ -6,6 +6,8 @@
 
 # %%
 
+import numpy as np
+
 import tracejit as tf
 
 # %% [markdown]
@@ -45,6 +47,36 @@ def rounded(x):
 
 print(tf.grad(lambda x: tf.reduce_sum(rounded(x) ** 2))(tf.constant([0.4, 1.6])).numpy())
 #> [0. 4.]
+
+
+# %% [markdown]
+# ## Functions that the program does not see into
+#
+# What autograd writes with `primitive` and `defvjp`, and JAX with `custom_vjp`, is `custom_gradient`: the rule closes
+# over the arguments and the result. NumPy is called through `numpy_function`, which says what comes back; so it can be
+# compiled. A rule that calls its own function, and not the result it has, can be differentiated again.
+
+# %%
+def by_numpy(x):
+    return np.log(np.sum(np.exp(x - x.max()))) + x.max()
+
+
+@tf.custom_gradient
+def logsumexp(x):
+    value = tf.numpy_function(by_numpy, [x], x.dtype, output_shapes=())
+
+    def backward(g):
+        return g * tf.exp(x - logsumexp(x))
+
+    return value, backward
+
+
+x = tf.constant([0.0, 1.0, 2.0], tf.float64)
+print(np.round(tf.grad(logsumexp)(x), 4))
+#> [0.09   0.2447 0.6652]
+first_slope = tf.function(lambda x: tf.grad(logsumexp)(x)[0])
+print(np.round(tf.grad(first_slope)(x), 4))
+#> [ 0.0819 -0.022  -0.0599]
 
 
 # %% [markdown]

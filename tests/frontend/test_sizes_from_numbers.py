@@ -179,3 +179,63 @@ def test_sizes_are_read_off_long_and_branching_chains_once():
         return tf.ones((n,))
 
     assert f(np.ones((2, 3), np.float32)).shape == (3002,)
+
+
+def by_numbers(x):
+    """What programs compute of numbers they write down, and need to have."""
+    tnp = tf.numpy
+    steps, total = int(tnp.ceil(0.5 / 0.1)), 0.0
+    for i in range(steps):
+        total = total + x[i % 3] * tnp.sqrt(i + 1.0)
+    for k in tnp.arange(tnp.round(1.0 / 0.25) - 1):
+        total = total + k * x[0]
+    rows = int(tnp.sqrt(9.0))
+    grid = tnp.reshape(x, (rows, int(tnp.prod((2, 1)))))
+    part = x[: tnp.prod((2, 2))].reshape(2, -1)
+    blank = tnp.zeros(tnp.prod(np.array([2, 2])))
+    if bool(tnp.any(tnp.array([False, True]))) and float(tnp.minimum(1.0, 2.0)) == 1.0:
+        total = total + 1.0
+    return total, grid, part, blank + total, ["a", "b", "c"][int(tnp.max(tnp.array([0, 1])))] == "b"
+
+
+def test_what_literals_come_to_is_known_while_tracing():
+    x = np.linspace(0.1, 0.6, 6)
+    compiled = tf.function(by_numbers)
+    for found, expected in zip(compiled(x), by_numbers(tf.constant(x)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    gradient = tf.function(tf.grad(lambda x: by_numbers(x)[0]))
+    np.testing.assert_allclose(gradient(x), tf.grad(lambda x: by_numbers(x)[0])(tf.constant(x)), rtol=1e-15)
+
+
+def test_it_is_also_known_inside_of_loops():
+    @tf.function
+    def f(x, n):
+        size = tf.numpy.ceil(0.25 * 10.0)
+        for _ in range(n):
+            x = x * 2.0 + tf.numpy.sum(tf.numpy.zeros(int(size)) + 1.0)
+        return x
+
+    np.testing.assert_allclose(f(tf.constant(1.0, tf.float64), tf.constant(3)), 8.0 + 3.0 * 7.0)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: int(tf.numpy.sum(x)) == 3,
+        lambda x: [1, 2][tf.cast(x[0] * 0.0, tf.int64)],
+        lambda x: np.float64(tf.numpy.ceil(x[0])),
+        lambda x: float(tf.random.Generator.from_seed(1).uniform(())),
+        lambda x: [1, 2][tf.shape(x)[0] - 1],
+    ],
+    ids=["input", "index", "array", "drawn", "size"],
+)
+def test_what_depends_on_more_than_literals_is_not(program):
+    f = tf.function(program, input_signature=[tf.TensorSpec([None], tf.float64)], autograph=False)
+    with pytest.raises(tf.errors.TracejitError, match=r"while|known only"):
+        f(np.array([1.0, 2.0]))
+
+
+def test_what_is_known_while_tracing_fails_where_it_runs():
+    f = tf.function(lambda x: int(tf.numpy.take(tf.numpy.array([1, 2]), 5)) + x)
+    with pytest.raises(IndexError):
+        f(tf.constant(1.0))

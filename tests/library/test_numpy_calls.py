@@ -381,14 +381,71 @@ def test_sinc_has_its_derivatives_at_zero(mode):
         (lambda: tnp.diag(VALUES["M"]), r"takes a vector or a matrix, got float64\[2,3,4\]"),
         (lambda: tnp.interp(1.0, [1.0], [1.0], period=0), r"a period is not 0"),
         (lambda: tnp.reshape(VALUES["F"], 6, order="B"), r"order is 'C' or 'F', got 'B'"),
-        (lambda: tf.function(lambda x: tnp.nonzero(x))(VALUES["F"]), r"shows only when the function runs"),
+        (lambda: tnp.nonzero(3.0), r"a number has no positions"),
+        (lambda: tf.function(lambda x: tnp.nonzero(tnp.sum(x)))(VALUES["F"]), r"a number has no positions"),
+        (lambda: tnp.compress(VALUES["F"] > 0, VALUES["F"]), r"takes a vector.*not bool\[2,3\]"),
+        (lambda: tnp.zeros(3, [("U", float), ("V", float)]), r"not records of U, V"),
     ],
-    ids=range(19),
+    ids=range(22),
 )
 def test_what_has_no_meaning_is_refused_at_the_users_line(call, message):
     with pytest.raises((ValueError, TypeError), match=message) as error:
         call()
     assert "test_numpy_calls.py" in str(error.value)
+
+
+COUNTED_WHEN_RUN = {
+    "nonzero": lambda x: tnp.stack(tnp.nonzero(x > 0.3)),
+    "nonzero of numbers": lambda x: tnp.nonzero(tnp.round(x))[1],
+    "nonzero of three axes": lambda x: tnp.stack(tnp.nonzero(tnp.stack([x, -x, x**2]) > 0.3)),
+    "where": lambda x: x[tnp.where(x > 0.3)] ** 2,
+    "argwhere": lambda x: tnp.argwhere(x > 0.3),
+    "flatnonzero": lambda x: tnp.flatnonzero(x > 0.3),
+    "extract": lambda x: tnp.extract(x > 0.3, x) * 2.0,
+    "compress": lambda x: tnp.compress(x[:, 0] > 0.3, x, axis=0),
+    "compress by few": lambda x: tnp.compress(x[0, :2] > -9.0, x, axis=1),
+    "compress all": lambda x: tnp.compress(x.ravel() > 0.3, x),
+}
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (0, 3)])
+@pytest.mark.parametrize("f", COUNTED_WHEN_RUN.values(), ids=COUNTED_WHEN_RUN)
+def test_what_a_traced_condition_selects_is_counted_when_the_function_runs(f, shape):
+    if shape[0] == 0 and f in (COUNTED_WHEN_RUN["compress by few"],):
+        shape = (2, 3)
+    x = np.random.default_rng(1).normal(size=shape)
+    compiled = tf.function(lambda x: f(x))
+    for given in (x, -x, np.abs(x) + 1.0, 0.0 * x):
+        found, expected = compiled(tf.constant(given)), f(tf.constant(given))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    assert compiled.experimental_get_tracing_count() == 1
+
+    def total(x):
+        found = f(x)
+        return tnp.sum(found**3) if found.dtype.is_floating else tnp.sum(x)
+
+    for transform in (tf.grad, lambda f: lambda x: tf.hvp(f, [x], [tnp.ones(x.shape)])):
+        eager, together = transform(total), tf.function(transform(lambda x: total(x)))
+        np.testing.assert_allclose(together(tf.constant(x)), eager(tf.constant(x)), rtol=1e-12)
+
+
+def test_what_is_counted_when_the_function_runs_is_written_back():
+    def f(x):
+        large = x > 0.3
+        found = tnp.extract(large, x)
+        whole = tnp.place(tnp.zeros(x.shape), large, found**2, inplace=False)
+        larger = found > 0.8
+        part = tnp.place(tnp.zeros(found.shape), larger, tnp.extract(larger, found) * 3.0, inplace=False)
+        put = tnp.put(x, tnp.flatnonzero(large), found * 2.0, inplace=False)
+        last = tnp.put(found, [0], found[-1:] * 2.0, inplace=False)
+        return tnp.sum(whole) + tnp.sum(part * found) + tnp.sum(put**2) + tnp.sum(last**3)
+
+    both = tf.function(tf.value_and_grad(lambda x: f(x)))
+    for seed in range(3):
+        x = tf.constant(np.random.default_rng(seed).normal(size=(4, 5)))
+        for found, expected in zip(both(x), tf.value_and_grad(f)(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("part", [-0.1, 1.01, np.nan])

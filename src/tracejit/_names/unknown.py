@@ -37,6 +37,8 @@ _ONE_PLACE = "tensors are in the memory of the processor, for which tracejit.fun
 _CONTROL_FLOW = "Python's if, while and for are compiled; or call cond, while_loop, fori_loop, scan, map_fn"
 _SEEDS = "tracejit.random.Generator(seed) draws numbers, and split() makes independent ones of it"
 
+_OWN_RULE = "a function with a gradient of its own is tracejit.custom_gradient: it returns (value, rule)"
+
 #: Names to sentences; one with dots is that of a namespace, others mean the same wherever they are asked for.
 _INSTEAD = {
     **dict.fromkeys(("Session", "InteractiveSession", "placeholder", "placeholder_v2"), _AT_ONCE),
@@ -107,6 +109,10 @@ _INSTEAD = {
         ("pmap", "prange", "set_num_threads"), "loops are shared by threads: tracejit.config.threading"
     ),
     **dict.fromkeys(("device_put", "cuda", "devices"), _ONE_PLACE),
+    **dict.fromkeys(("primitive", "defvjp", "defvjp_argnum", "defgrad", "custom_vjp"), _OWN_RULE),
+    **dict.fromkeys(("make_vjp", "make_jvp", "make_hvp"), "write tracejit.vjp, tracejit.jvp or tracejit.hvp"),
+    "elementwise_grad": "write tracejit.grad of the sum: tracejit.grad(lambda x: tracejit.reduce_sum(f(x)))(x)",
+    "numpy.random": "numbers are drawn by numpy.random, and by tracejit.random in what is compiled, at each call",
     **dict.fromkeys(("PRNGKey", "random.key", "manual_seed"), _SEEDS),
     **dict.fromkeys(
         ("tree_util", "tree", "tree_map"), "tracejit.nest has map_structure, flatten and pack_sequence_as"

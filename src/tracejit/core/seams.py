@@ -68,6 +68,9 @@ html: Seam[[Any], str] = Seam("html")
 #: ``sequence of tensors and numbers -> Tensor``, joined along a new first axis; provided by `ops.arrays.shape`.
 stacked: Seam[[Any], Any] = Seam("stacked")
 
+#: ``symbolic tensor -> array or None``: the value of what needs no run to be known; by `ops.symbolic_values`.
+known_while_tracing: Seam[[Any], Any] = Seam("known_while_tracing", lambda tensor: None)
+
 #: ``size -> number``: the int that it stands for, among other numbers; by `frontend.autograph.values.weak`.
 number_of_size: Seam[[Any], Any] = Seam("number_of_size")
 

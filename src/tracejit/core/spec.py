@@ -137,12 +137,18 @@ def as_dtype(type_value: Any) -> np.dtype:
     if isinstance(type_value, str) and type_value == "bfloat16":
         return bfloat16()
     try:
-        return np.dtype(type_value)
+        found = np.dtype(type_value)
     except (TypeError, ValueError, SyntaxError):
         raise DtypeError(
             f"{type_value!r} is no dtype: write 'float32', 'int64', 'bool' or another that NumPy has by name"
             f"{at(user_location())}"
         ) from None
+    if found.names is not None:
+        raise DtypeError(
+            f"tensors hold numbers and bools, not records of {', '.join(found.names)}: make a tensor of each"
+            f"{at(user_location())}"
+        )
+    return found
 
 
 _interned: dict[tuple[Any, ...], TensorSpec] = {}

@@ -14,7 +14,7 @@ import numpy as np
 
 from .dtype import DTYPES, DType
 from .errors import LeakedTensor, SymbolicValue, at, own_location
-from .seams import unknown_attribute
+from .seams import known_while_tracing, unknown_attribute
 from .spec import TensorSpec
 from .tensor_shape import SHAPES, TensorShape, shape_of
 
@@ -109,10 +109,13 @@ class Tensor(TensorExchange):
 
     @property
     def array(self) -> np.ndarray:
-        """The ndarray of an eager tensor (not a copy: do not write to it)."""
+        """The ndarray of an eager tensor, or of one that needs no run to be known (not a copy: do not write to it)."""
         payload = self._payload
         if payload.__class__ is not np.ndarray:
-            raise no_value(self)
+            known = None if payload.graph.finished else known_while_tracing(self)
+            if known is None:
+                raise no_value(self)
+            return known
         return payload
 
     @property

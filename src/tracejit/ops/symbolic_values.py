@@ -15,7 +15,9 @@ import numpy as np
 from ..core.dim import Size, maximum
 from ..core.errors import DtypeError, at, user_location
 from ..core.ir.graph import Graph, Node, Value
+from ..core.ir.literals import of_literals
 from ..core.op import ops
+from ..core.seams import known_while_tracing
 from ..core.spec import TensorSpec
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, interpreting, state
@@ -75,12 +77,17 @@ def _passed_on(value: Value) -> SymbolicValues | None:
     sources = _sources(value)
     held = [_known(v) for v in sources]
     node = value.node
-    if None in held or (node is None and not held) or len(value.spec.shape) > 1:
+    if len(value.spec.shape) > 1:
         return None
     if node is None:
-        return held[0]
+        return held[0] if held else None
+    sizes = [h for h in held if h is not None]
     rule = node.op.size_rule
-    return None if rule is None else rule(node, [h for h in held if h is not None])
+    found = None if rule is None or len(sizes) < len(held) else rule(node, sizes)
+    if found is not None or value.spec.dtype.kind not in "iu":
+        return found
+    made = of_literals(value)
+    return None if made is None else tuple(made.ravel().tolist())
 
 
 def _outside(value: Any) -> Any:
@@ -114,6 +121,14 @@ def each_size(
 def same_sizes(node: Node, inputs: Sequence[SymbolicValues]) -> SymbolicValues | None:
     """The rule of what leaves integers as they are."""
     return inputs[0] if node.outputs[0].spec.dtype.kind in "iu" else None
+
+
+def known_array(x: Tensor) -> np.ndarray | None:
+    """The array of a traced tensor that the numbers of the program alone make, also outside of a loop; else None."""
+    return of_literals(origin(x))
+
+
+known_while_tracing.provide(known_array)
 
 
 # ---- sizes by counting ----------------------------------------------------------------------------------

@@ -146,6 +146,21 @@ def test_strings_differ():
     fails_at(f, X, kind=NameError, says="'mode' is 'b' in one branch and 'a' in the other")
 
 
+class Pair:
+    def __init__(self, first):
+        self.first = first
+
+
+def test_objects_that_differ_need_a_registered_class():
+    def f(x):
+        pair = Pair(x)
+        if x > 0.0:  # HERE
+            pair = Pair(x * 2.0)
+        return pair.first
+
+    fails_at(f, X, kind=NameError, says="register_node what a Pair consists of")
+
+
 def test_an_object_changes_in_a_loop():
     def f(x):
         mode = "a"

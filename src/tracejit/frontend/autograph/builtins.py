@@ -18,6 +18,7 @@ from ...core.tracing.promotion import joint_dtype
 from ...ops.arrays.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.arrays.shape import stack
 from ...ops.elementwise.compare import greater, less, logical_and, logical_or, where
+from ...ops.symbolic_values import known_array
 from .. import creation
 from . import outside
 from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
@@ -45,6 +46,9 @@ def _number(kind: type) -> Callable[..., Any]:
         t = as_tensor(x)
         if any(d != 1 for d in t.shape):
             return kind(x)  # raises what Python raises
+        known = known_array(t) if t.is_symbolic else None
+        if known is not None:
+            return kind(known.item())
         t = ops.reshape(t, shape=()) if t.shape else t
         ends = (
             ops.number if kind in (float, complex) else ops.stop_gradient

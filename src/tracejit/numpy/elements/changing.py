@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.dim import known
+from ...core.dim import known, same
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -32,7 +32,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = "raise", *, inplace: bool =
     x, values = array(a), array(v)
     numbers = array(ind, np.int64)
     count, given = numbers.spec.size, values.spec.size
-    if 0 in (count, given):
+    if any(n.__class__ is int and n == 0 for n in (count, given)):
         return x
     flat = numbered(ops.reshape(numbers, shape=(count,)), x.spec.size, mode)
     values = _repeated(values, ops.iota(size=count, dtype=np.dtype(np.int64)))
@@ -67,9 +67,9 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Tensor:
     """
     _admit_copy("place", inplace)
     x, values, chosen = array(arr), array(vals), ops.not_equal(array(mask), 0)
-    if chosen.spec.size != x.spec.size:
+    if not same(chosen.spec.size, x.spec.size):
         raise ShapeError(f"a mask {chosen.spec} for {x.spec}{at(user_location())}")
-    if values.spec.size == 0:
+    if values.spec.size.__class__ is int and values.spec.size == 0:
         raise ValueError(f"place needs values to write, got none{at(user_location())}")
     row = ops.reshape(ops.cast(chosen, dtype=np.dtype(np.int64)), shape=(x.spec.size,))
     written = _repeated(values, ops.maximum(ops.cumsum(row, axis=0) - 1, 0))

@@ -8,13 +8,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...core.errors import SymbolicValue, at, user_location
+from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor, apart_from
 from ...math import elementary, shown
 from ...ops.arrays.shape import stack
 from ...ops.elementwise.arithmetic import as_floats, matched
-from ..conversion import array, arrays, floats, is_number, truth, two_floats, values_of
+from ...ops.symbolic_values import known_array
+from ...ops.tensor.late_slices import places
+from ..conversion import array, arrays, floats, is_number, truth, two_floats
 from . import complex_order
 from .complex_order import also_of_complex
 
@@ -259,9 +261,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def nonzero(a: Any) -> tuple[Tensor, ...]:
-    """The positions of what is not 0 in `a`, one int64 vector per axis; the values are known when this is called.
+    """The positions of what is not 0 in `a`, one int64 vector per axis.
 
-    SymbolicValue for what a traced function computes.
+    How many there are may show only when a compiled function runs. ValueError for a number.
 
     Examples
     --------
@@ -269,16 +271,15 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
     >>> print([x.numpy() for x in tnp.nonzero([0.0, 1.0, 2.0])])
     [array([1, 2])]
     """
-    if a.__class__ is Tensor and a.is_symbolic:
-        raise SymbolicValue(
-            f"how much of {a.spec} is not 0 shows only when the function runs, and sizes are known before: choose "
-            f"with where(condition, x, y){at(user_location())}"
-        )
-    return tuple([array(positions) for positions in np.nonzero(values_of(a))])
+    x = array(a)
+    if not x.shape:
+        raise ValueError(f"a number has no positions: write atleast_1d(x){at(user_location())}")
+    found = known_array(x) if x.is_symbolic else x.array
+    return places(truth(x)) if found is None else tuple([array(p) for p in np.nonzero(found)])
 
 
 def flatnonzero(a: Any) -> Tensor:
-    """The positions, int64, of what is not 0 among all elements of `a` in a row; SymbolicValue as :func:`nonzero`.
+    """The positions, int64, of what is not 0 among all elements of `a` in a row; DtypeError for strings.
 
     Examples
     --------
@@ -291,7 +292,7 @@ def flatnonzero(a: Any) -> Tensor:
 
 
 def argwhere(a: Any) -> Tensor:
-    """The positions of what is not 0 in `a`, one in each row, int64; errors as :func:`nonzero`'s, SymbolicValue.
+    """The positions of what is not 0 in `a`, one in each row, int64; ValueError for a number.
 
     Examples
     --------

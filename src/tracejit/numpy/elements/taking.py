@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...arrays import cutting
+from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...math import sorting
 from ...ops.tensor.beyond import clipped, missing, spared, with_spare
-from ..conversion import array, lined_up, numbered, values_of
+from ..conversion import array, lined_up, numbered
+from .elementwise import flatnonzero
 
 
 def take(
@@ -84,9 +86,10 @@ def _without(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
 
 
 def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
-    """The positions of `a` along `axis` for which `condition` holds, known when this is called; same dtype.
+    """The positions of `a` along `axis` for which `condition`, a vector, is not 0; same dtype.
 
-    SymbolicValue for a condition that a traced function computes.
+    How many there are may show only when a compiled function runs. ValueError for a condition that is no vector,
+    IndexError where it holds beyond the end.
 
     Examples
     --------
@@ -95,13 +98,18 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
     tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
     x, along = lined_up(a, axis)
-    return ops.gather(x, np.flatnonzero(values_of(condition)), axis=along)
+    holds = array(condition)
+    if len(holds.shape) != 1:
+        raise ValueError(
+            f"compress takes a vector that says what stays, not {holds.spec}{at(user_location())}"
+        )
+    return ops.gather(x, flatnonzero(holds), axis=along)
 
 
 def extract(condition: Any, arr: Any) -> Tensor:
-    """The elements of `arr` for which `condition` holds, which is known when this is called, as a vector of its dtype.
+    """The elements of `arr` for which `condition` is not 0, as a vector of its dtype.
 
-    SymbolicValue for a condition that a traced function computes.
+    IndexError where it holds beyond the end.
 
     Examples
     --------
@@ -109,4 +117,4 @@ def extract(condition: Any, arr: Any) -> Tensor:
     >>> print(tnp.extract([True, False, True], [1.0, 2.0, 3.0]))
     tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
-    return compress(values_of(condition).ravel(), arr)
+    return compress(ops.reshape(holds := array(condition), shape=(holds.spec.size,)), arr)

@@ -141,6 +141,16 @@ def selected(mask: Any) -> Any:
     return _once((_meaning(value),), [value], positions)
 
 
+def places(mask: Any) -> tuple[Any, ...]:
+    """The same, one vector of positions (int64) per axis."""
+    flat, found = selected(mask), list[Any]()
+    for size in reversed(mask.shape[1:]):
+        size = size_tensor(size)
+        found.append(ops.mod(flat, size))
+        flat = ops.floordiv(flat, size)
+    return (flat, *reversed(found))
+
+
 _known: WeakKeyDictionary[Trace, dict[Any, Any]] = WeakKeyDictionary()
 
 

@@ -48,6 +48,7 @@ from ..values.kinds import (
     joined,
     number_kind,
     plain,
+    remedy,
     same_object,
 )
 from ..values.stacked import Stacked
@@ -379,10 +380,10 @@ class _Plan:
             return self.placed(x, y, kind)
         if is_alias(x) or is_alias(y):
             return self._either(name, x, y, what)
-        reason = (
-            f"is {_shown(x)} in one branch and {_shown(y)} in the other, and the condition is known only when the "
-            f"compiled function runs{at(user_location())}"
+        late = (
+            f"the condition is known only when the compiled function runs{remedy(x, y)}{at(user_location())}"
         )
+        reason = f"is {_shown(x)} in one branch and {_shown(y)} in the other, and {late}"
         return lambda: Undefined(name, reason)
 
     def _either(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
@@ -475,9 +476,7 @@ def _both_lists(a: Structure, b: Structure) -> bool:
 def _shown(x: Any) -> str:
     if x.__class__ is Stacked:
         return "a list that a loop has built, with other items"
-    if x.__class__ is Either:
-        return "one of several Variables"
-    return "a number" if is_number(x) else repr(x)
+    return "one of several Variables" if x.__class__ is Either else "a number" if is_number(x) else repr(x)
 
 
 def _grown(model: Growing, items: list[Any]) -> Growing:

@@ -287,4 +287,14 @@ def different(name: str, what: str) -> str:
     return f"the result of {what}" if name.startswith(GENERATED) else f"variable {name!r} of {what}"
 
 
+def remedy(x: Any, y: Any) -> str:
+    """What a message advises where two different objects of the program's own class meet."""
+    kind = type(x)
+    if kind is not type(y) or kind.__module__.partition(".")[0] in ("builtins", "numpy", "tracejit"):
+        return ""
+    return (
+        f": say by tracejit.nest.register_node what a {kind.__name__} consists of, and both are chosen from"
+    )
+
+
 __all__ = ["at", "user_location"]
