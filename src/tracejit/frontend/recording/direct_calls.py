@@ -18,16 +18,18 @@ from ...core.ir.graph import Graph
 from ...core.lazy import Later
 from ...core.tensor import Tensor
 from ...runtime.executable import Executable
-from ...runtime.lane import builtin, called, entries, words
-from ...runtime.lane.words import Kind, Nest
 from ...runtime.threads.forks import fork_safe
 from ..execution import executable
 from ..state.variable import Variable, changing
 
 if TYPE_CHECKING:
     from ...compiler import kernels
-else:
+    from ...runtime.lane import builtin, called, entries, words
+else:  # whoever makes few calls needs none of them
     kernels = Later("...compiler.kernels", __package__)
+    builtin, called, entries, words = (
+        Later(f"...runtime.lane.{name}", __package__) for name in ("builtin", "called", "entries", "words")
+    )
 
 #: Calls that go the Python way before shapes are written down, and after it; and before the lane's code is made.
 _SOON, _MANY, _NEVER = 8, 1000, 1 << 62
@@ -126,7 +128,9 @@ def _taken(code: Executable) -> entries.Taken:
     count = len(signature.outputs)
     places = np.arange(count)
     taken.kept.append(places)
-    taken.nests = [{Nest.KIND: Kind.TUPLE, Nest.COUNT: count, Nest.ITEMS: places.ctypes.data}]
+    taken.nests = [
+        {words.Nest.KIND: words.Kind.TUPLE, words.Nest.COUNT: count, words.Nest.ITEMS: places.ctypes.data}
+    ]
     taken.result = count
     return taken
 
