@@ -203,3 +203,11 @@ def test_a_fresh_process_needs_neither_the_program_nor_the_compiler(tmp_path: Pa
     value, loaded = done.stdout.split()
     wanted = float(lorenz.tracejit_value(lorenz.INPUTS, 100))
     assert abs(float(value) / wanted - 1.0) < 1e-12 and loaded == "False"
+
+
+def test_special_functions():
+    def loss(a, b, x):
+        return tf.reduce_sum(tf.math.lgamma(a) - a * tf.math.log(b) - (a - 1.0) * tf.math.log(x) + b * x)
+
+    art = tf.export(loss, ["f64", "f64", "f64[n]"], name="gamma_loss")
+    assert art.verify().sample < 1e-13

@@ -10,7 +10,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..ops.elementwise.arithmetic import matched
-from ..ops.elementwise.special import unscaled
+from ..ops.elementwise.special import derivative_of_digamma, unscaled
 
 
 def digamma(x: Any, name: str | None = None) -> Tensor:
@@ -22,7 +22,7 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
     >>> print(tf.math.digamma(1.0))
     tf.Tensor(-0.5772157, shape=(), dtype=float32)
     """
-    return ops.polygamma(as_tensor(x), order=0)
+    return ops.digamma(as_tensor(x))
 
 
 def polygamma(a: int, x: Any, name: str | None = None) -> Tensor:
@@ -40,7 +40,7 @@ def polygamma(a: int, x: Any, name: str | None = None) -> Tensor:
     order = int(a)
     if order != a:
         raise ValueError(f"polygamma takes a whole number of derivatives, got {a!r}{at(user_location())}")
-    return ops.polygamma(as_tensor(x), order=order)
+    return derivative_of_digamma(as_tensor(x), order)
 
 
 def multigammaln(a: Any, d: int) -> Tensor:

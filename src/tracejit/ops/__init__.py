@@ -21,7 +21,7 @@ _LATER = {
     "control.tangents": "custom_tangents",
     "elementwise.bessel": "bessel_j bessel_y bessel_ive",
     "elementwise.incomplete": "gamma_density gammainc gammaincc beta_density betainc zeta",
-    "elementwise.special": "lgamma polygamma xlogy xlog1py erfinv ndtri bessel_i0e bessel_i1e",
+    "elementwise.special": "lgamma digamma trigamma polygamma xlogy xlog1py erfinv ndtri bessel_i0e bessel_i1e",
     "fourier": "fft",
     "image": "adjust_contrastv2",
     "linalg.convolutions": "convolution convolution_filters convolution_inputs",

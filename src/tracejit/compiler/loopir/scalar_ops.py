@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.op import OPS
 from . import complexes
 
 
@@ -87,6 +88,11 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 def _softplus(x: np.ndarray) -> np.ndarray:
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+
+
+def _kernel(name: str) -> Callable[[np.ndarray], np.ndarray]:
+    """The kernel of the op of this name, whose family is loaded when it is first needed."""
+    return lambda x: OPS[name].kernel(x)
 
 
 _CHEAP, _CHEAP_RULE, _ELEMENTARY = ("cheap",), ("cheap", "combines", "commutes"), ("elementary",)
@@ -187,6 +193,18 @@ _RECORDS = (
     ScalarOp("softplus", 1, "f", _softplus, 10.0, traits=_BLIND),
     ScalarOp("erf", 1, "f", np.vectorize(math.erf, otypes=[np.float64]), 6.0, traits=_ODD),
     ScalarOp("erfc", 1, "f", np.vectorize(math.erfc, otypes=[np.float64]), 12.0, traits=_BLIND),
+    *(
+        ScalarOp(name, 1, "f", _kernel(name), cycles, traits=_ELEMENTARY)
+        for name, cycles in (
+            ("lgamma", 20.0),
+            ("digamma", 20.0),
+            ("trigamma", 14.0),
+            ("erfinv", 18.0),
+            ("ndtri", 18.0),
+            ("bessel_i0e", 20.0),
+            ("bessel_i1e", 20.0),
+        )
+    ),
 )
 
 #: Every scalar operation by name.

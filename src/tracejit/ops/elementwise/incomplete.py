@@ -19,7 +19,10 @@ from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Callback
 from .arithmetic import ELEMENTARY, broadcast, matched
-from .special import BERNOULLI, derivative_number, double, log_gamma, polygammas
+from .special import BERNOULLI, derivative_number, double, polygammas
+from .special_formulas import on_arrays
+
+_of_reals = on_arrays("lgamma")
 
 #: From here on Stirling's series is exact to rounding.
 _FAR = 15.0
@@ -127,7 +130,7 @@ def _log_or_none(x: np.ndarray) -> np.ndarray:
 def _gamma_density(a: np.ndarray, x: np.ndarray, *, order: int) -> np.ndarray:
     """By the derivatives of its logarithm."""
     power = np.where(a == 1.0, 0.0, (a - 1.0) * np.log(x))
-    found = [np.exp(power - x - log_gamma(a))]
+    found = [np.exp(power - x - _of_reals(a))]
     slopes = [_log_or_none(x) - polygammas(a, order=0)]
     for n in range(order):
         found.append(sum(math.comb(n, k) * found[k] * slopes[n - k] for k in range(n + 1)))
@@ -250,7 +253,7 @@ def _beta_density(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[
     """By the derivatives of its logarithm."""
     rest = 1.0 - x
     powers = [np.where(p == 1.0, 0.0, (p - 1.0) * np.log(v)) for p, v in ((a, x), (b, rest))]
-    log_beta = log_gamma(a) + log_gamma(b) - log_gamma(a + b)
+    log_beta = _of_reals(a) + _of_reals(b) - _of_reals(a + b)
     found: dict[tuple[int, int], Any] = {(0, 0): np.exp(powers[0] + powers[1] - log_beta)}
 
     def slope(own: Any, v: Any, i: int, j: int) -> Any:

@@ -1,4 +1,4 @@
-"""Special functions of real numbers: of the gamma, error and Bessel families; NumPy computes them in double precision.
+"""Special functions of real numbers: of the gamma, error and Bessel families, in double precision; most are compiled.
 
 Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.3, 6.4, 7.1, 9.6, 9.7.
 """
@@ -13,8 +13,9 @@ import numpy as np
 
 from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
-from ..lowering import Callback, Compose
-from .arithmetic import ELEMENTARY, broadcast, matched, pairs, unary
+from ..lowering import Callback, Compose, Scalar
+from .arithmetic import ELEMENTARY, broadcast, elementary, matched, pairs, unary
+from .special_formulas import on_arrays
 
 #: Bernoulli numbers of even order, from the second on.
 BERNOULLI = (
@@ -31,8 +32,6 @@ BERNOULLI = (
 )
 #: From here on, more for higher derivatives, the asymptotic series of the gamma family is exact to rounding.
 _FAR = 12.0
-#: From here on that of the Bessel family is.
-_FAR_BESSEL = 40.0
 
 
 def double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -49,16 +48,6 @@ def double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 # ---- the gamma function ---------------------------------------------------------------------------------
 
 
-def _log_gamma_of_one(x: float) -> float:
-    try:
-        return math.lgamma(x)
-    except (ValueError, OverflowError):  # a pole, or beyond all floats
-        return math.inf
-
-
-log_gamma = np.vectorize(_log_gamma_of_one, otypes=[np.float64])
-
-
 _MOST_ORDERS = 170  # the factorial of more is no float
 
 
@@ -69,11 +58,9 @@ def derivative_number(order: int) -> None:
 
 
 @defop(
-    partial=(lambda y, x: ops.polygamma(x, order=0),),
-    kernel=double(log_gamma),
-    lower=Callback(),
-    traits=ELEMENTARY,
-    samples=unary(0.5, 4.0),
+    partial=(lambda y, x: ops.digamma(x),),
+    kernel=double(on_arrays("lgamma")),
+    **elementary("lgamma", 0.5, 4.0),
 )
 def lgamma(x: TensorSpec) -> TensorSpec:
     """The logarithm of the size of the gamma function; infinite at its poles, 0 and the negative integers."""
@@ -91,11 +78,13 @@ def _cotangent(x: np.ndarray, order: int) -> np.ndarray:
 def _reflected(x: np.ndarray, order: int) -> np.ndarray:
     """Of numbers below 0; SciPy's values at the poles."""
     found = (-1.0) ** order * polygammas(1.0 - x, order=order) - _cotangent(x, order)
-    return np.where(x == np.rint(x), (-1.0) ** (order + 1) * np.inf if order else np.nan, found)
+    return np.where(x == np.rint(x), (-1.0) ** (order + 1) * np.inf, found)
 
 
 def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
-    """Moved upwards by the recurrence, then the asymptotic series; of negative numbers by reflection."""
+    """From order 2 on moved upwards by the recurrence, then the asymptotic series; below 0 by reflection."""
+    if order < 2:
+        return on_arrays("trigamma" if order else "digamma")(x)
     below = x < 0.0
     if np.any(below):
         reflected = _reflected(np.where(below, x, -0.5), order)
@@ -106,9 +95,6 @@ def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
         low = z < near
         total += np.where(low, sign * whole / np.where(low, z, 1.0) ** (order + 1), 0.0)
         z = np.where(low, z + 1.0, z)
-    if order == 0:
-        series = np.log(z) - 0.5 / z - sum(b / (2 * k * z ** (2 * k)) for k, b in enumerate(BERNOULLI, 1))
-        return np.where(np.isposinf(x), np.inf, series + total)
     first = math.factorial(order - 1) / z**order + whole / (2.0 * z ** (order + 1))
     rest = sum(
         b * math.factorial(2 * k + order - 1) / (math.factorial(2 * k) * z ** (2 * k + order))
@@ -118,7 +104,32 @@ def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
 
 
 @defop(
-    partial=(lambda y, x, *, order: ops.polygamma(x, order=order + 1),),
+    partial=(lambda y, x: ops.trigamma(x),),
+    kernel=double(on_arrays("digamma")),
+    **elementary("digamma", 0.5, 4.0),
+)
+def digamma(x: TensorSpec) -> TensorSpec:
+    """The derivative of `lgamma`; NaN at the negative integers, infinite at 0."""
+    return real(x)
+
+
+@defop(
+    partial=(lambda y, x: ops.polygamma(x, order=2),),
+    kernel=double(on_arrays("trigamma")),
+    **elementary("trigamma", 0.5, 4.0),
+)
+def trigamma(x: TensorSpec) -> TensorSpec:
+    """The derivative of `digamma`; infinite at its poles, 0 and the negative integers."""
+    return real(x)
+
+
+def derivative_of_digamma(x: Any, order: int) -> Any:
+    """The derivative number `order`, by the op that is compiled where there is one."""
+    return ops.digamma(x) if order == 0 else ops.trigamma(x) if order == 1 else ops.polygamma(x, order=order)
+
+
+@defop(
+    partial=(lambda y, x, *, order: derivative_of_digamma(x, order + 1),),
     kernel=double(polygammas),
     lower=Callback(),
     traits=ELEMENTARY,
@@ -175,62 +186,21 @@ def xlog1py(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 
 # ---- the error function ---------------------------------------------------------------------------------
 
-_erf, _erfc = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
-
-
-def _of_small(y: np.ndarray) -> np.ndarray:
-    """The inverse of erf in [-0.5, 0.5], by Halley's iteration."""
-    x = y * (0.5 * math.sqrt(math.pi)) * (1.0 + math.pi / 12.0 * y * y)
-    for _ in range(3):
-        step = (_erf(x) - y) / (2.0 / math.sqrt(math.pi) * np.exp(-x * x))
-        x = x - step / (1.0 + x * step)
-    return x
-
-
-def _of_tail(q: np.ndarray) -> np.ndarray:
-    """The inverse of erfc in (0, 1], by Halley's iteration from its asymptotic form (26.2.22)."""
-    t = np.sqrt(-2.0 * np.log(0.5 * q))
-    x = math.sqrt(0.5) * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)))
-    for _ in range(3):
-        step = (q - _erfc(x)) / (2.0 / math.sqrt(math.pi) * np.exp(-x * x))
-        x = x - step / (1.0 + x * step)
-    return np.where(q == 0.0, np.inf, x)
-
-
-def _erfinv(y: np.ndarray) -> np.ndarray:
-    a = np.abs(y)
-    middle = a <= 0.5
-    x = np.where(
-        middle, _of_small(np.where(middle, y, 0.0)), np.copysign(_of_tail(np.where(middle, 1.0, 1.0 - a)), y)
-    )
-    return np.where(a <= 1.0, x, np.nan)
-
 
 @defop(
     partial=(lambda y, x: 0.5 * math.sqrt(math.pi) * ops.exp(y * y),),
-    kernel=double(_erfinv),
-    lower=Callback(),
-    traits=ELEMENTARY,
-    samples=unary(-0.9, 0.9),
+    kernel=double(on_arrays("erfinv")),
+    **elementary("erfinv", -0.9, 0.9),
 )
 def erfinv(x: TensorSpec) -> TensorSpec:
     """The number whose error function is `x`; infinite at -1 and 1, NaN beyond."""
     return real(x)
 
 
-def _ndtri(p: np.ndarray) -> np.ndarray:
-    small = np.where(p < 0.5, p, 1.0 - p)
-    tail = np.where(small < 0.25, math.sqrt(2.0) * _of_tail(np.where(small < 0.25, 2.0 * small, 1.0)), 0.0)
-    middle = math.sqrt(2.0) * _of_small(np.where(small < 0.25, 0.0, 2.0 * p - 1.0))
-    x = np.where(small < 0.25, np.where(p < 0.5, -tail, tail), middle)
-    return np.where((p >= 0.0) & (p <= 1.0), x, np.nan)
-
-
 @defop(
     partial=(lambda y, p: math.sqrt(2.0 * math.pi) * ops.exp(0.5 * y * y),),
-    kernel=double(_ndtri),
-    lower=Callback(),
-    traits=ELEMENTARY,
+    kernel=double(on_arrays("ndtri")),
+    **elementary("ndtri", 0.1, 0.9),
 )
 def ndtri(p: TensorSpec) -> TensorSpec:
     """The number below which a normal variable lies with probability `p`; infinite at 0 and 1, NaN beyond."""
@@ -240,30 +210,10 @@ def ndtri(p: TensorSpec) -> TensorSpec:
 # ---- Bessel functions -----------------------------------------------------------------------------------
 
 
-def _bessel(x: np.ndarray, order: int) -> np.ndarray:
-    """``exp(-|x|) I(x)`` of order 0 or 1: the power series, or far away the asymptotic one."""
-    a = np.abs(x)
-    far = a > _FAR_BESSEL
-    near = np.where(far, 1.0, a)
-    term = np.exp(-near) * (0.5 * near) ** order
-    total = term
-    for k in range(1, 100):
-        term = term * (0.25 * near * near) / (k * (k + order))
-        total = total + term
-    z = np.where(far, a, 1.0)
-    part = np.ones(x.shape)
-    series = part
-    for k in range(1, 25):
-        part = -part * (4.0 * order * order - (2 * k - 1) ** 2) / (8.0 * k * z)
-        series = series + part
-    size = np.where(far, series / (math.sqrt(2.0 * math.pi) * np.sqrt(z)), total)
-    return np.where(np.isposinf(a), 0.0, np.where(np.isnan(x), np.nan, size)) * (np.sign(x) if order else 1.0)
-
-
 @defop(
     partial=(lambda y, x: ops.bessel_i1e(x) - ops.sign(x) * y,),
-    kernel=double(lambda x: _bessel(x, 0)),
-    lower=Callback(),
+    kernel=double(on_arrays("bessel_i0e")),
+    lower=Scalar("bessel_i0e"),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0) + unary(-3.0, -0.5),
 )
@@ -274,8 +224,8 @@ def bessel_i0e(x: TensorSpec) -> TensorSpec:
 
 @defop(
     partial=(lambda y, x: 0.5 * (ops.bessel_i0e(x) + ops.bessel_ive(x, order=2.0)) - ops.sign(x) * y,),
-    kernel=double(lambda x: _bessel(x, 1)),
-    lower=Callback(),
+    kernel=double(on_arrays("bessel_i1e")),
+    lower=Scalar("bessel_i1e"),
     traits=ELEMENTARY,
     samples=unary(0.5, 3.0) + unary(-3.0, -0.5),
 )

@@ -170,7 +170,7 @@ def multigammaln(a: Any, d: int) -> Tensor:
     --------
     >>> from tracejit import scipy
     >>> print(scipy.special.multigammaln(3.0, 2))
-    tf.Tensor(1.5501949939575645, shape=(), dtype=float64)
+    tf.Tensor(1.5501949939575648, shape=(), dtype=float64)
     """
     return functions.multigammaln(floats(a), d)
 

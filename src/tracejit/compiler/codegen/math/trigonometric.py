@@ -63,11 +63,11 @@ def _of_angle(b: Builder, name: str, x: Value, reduction: Reduction) -> Value:
     a, highest = b.abs(x), b.bits_count - 1
     if name == "cos":
         r, t, n = reduction(b, a, 1, True)
-        y = b.flip(_half_period(b, r, t), b.op("shl", b.op("add", n, 1), highest))
+        y = b.flip(half_period(b, r, t), b.op("shl", b.op("add", n, 1), highest))
         # below this the cosine rounds to 1, which the polynomial around pi/2 may miss by its last bit
         return b.select(b.compare("olt", a, 2.0**-27 if b.is_double else 2.0**-12), 1.0, y)
     r, t, n = reduction(b, a, 1 if name == "sin" else 2, False)
-    y = _half_period(b, r, t) if name == "sin" else _tan(b, r, t, n)
+    y = half_period(b, r, t) if name == "sin" else _tan(b, r, t, n)
     return b.flip(b.flip(y, b.op("shl", n, highest)), b.sign_of(x))
 
 
@@ -126,7 +126,7 @@ def _nearest(b: Builder, x: Value, period: int, half: bool) -> tuple[Value, Valu
 # ---- polynomials ----------------------------------------------------------------------------------------
 
 
-def _half_period(b: Builder, r: Value, t: Value | None) -> Value:
+def half_period(b: Builder, r: Value, t: Value | None) -> Value:
     """``sin(r + t)`` for ``|r| <= pi/2``; the sum is rounded first, which near pi/2 does no harm at all."""
     r = r if t is None else b.add(r, t)
     z = b.mul(r, r)
