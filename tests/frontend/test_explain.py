@@ -408,6 +408,17 @@ def test_a_warning_may_say_it(monkeypatch):
     assert len(caught) == 1 and caught[0].filename == __file__
 
 
+def test_a_number_as_the_source_is_said_to_be_followed_by_no_tape(monkeypatch):
+    monkeypatch.setattr(tf.config, "explain_none", True)
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = x * 3.0
+    with pytest.warns(UserWarning, match="of the type float, which no tape follows") as caught:
+        g, nothing = tape.gradient(y, [x, 3.0])
+    assert g == 3.0 and nothing is None
+    assert len(caught) == 1 and caught[0].filename == __file__
+
+
 def test_the_same_while_tracing():
     found = []
 

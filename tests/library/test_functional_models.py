@@ -249,3 +249,26 @@ def test_an_input_of_older_programs():
     assert model.layers[0].kernel.shape == (4, 2)
     with pytest.raises(ValueError, match="has a shape, or a batch_shape"):
         tf.layers.InputLayer()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_training_may_be_given_by_position(compiled):
+    inputs = tf.keras.Input((4,))
+    of_layers = tf.keras.Model(inputs, tf.layers.Dropout(1 - 2**-20)(inputs))
+    chain = tf.Sequential([tf.layers.Dropout(1 - 2**-20)])
+
+    class Own(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.drop = tf.layers.Dropout(1 - 2**-20)
+
+        def call(self, x, training):
+            return self.drop(x)  # which is told by the call around it
+
+    x = tf.ones((2, 4))
+    for model in (of_layers, chain, Own()):
+        run = tf.function(model) if compiled else model
+        assert np.array_equal(run(x, True), np.zeros((2, 4)))
+        assert np.array_equal(run(x, False), np.ones((2, 4)))
+    with pytest.raises(TypeError):
+        chain(x, True, None, None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 import tracejit as tf
@@ -120,3 +122,36 @@ def test_attributes_that_are_not_there_are_asked_for_quietly():
 def test_errors_of_properties_stay():
     with pytest.raises(AttributeError, match="strings have no array interface"):
         tf.constant(["a"]).__array_interface__  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "instead"),
+    [
+        (tf.keras, "ops", "tracejit.numpy"),
+        (tf.keras, "random", "tracejit.random"),
+        (tf.random, "gamma", "NumPy"),
+        (tf.random, "poisson", "NumPy"),
+        (tf.keras.metrics, "MeanIoU", "confusion_matrix"),
+        (tf.keras.metrics, "F1Score", "metrics.Precision"),
+        (tf.config.experimental, "get_memory_info", "resource"),
+    ],
+)
+def test_names_of_keras_and_experimental_ones_say_what_to_use(namespace, name, instead):
+    assert instead in said(namespace, name).split("has no attribute")[1]
+
+
+def test_an_error_about_arguments_calls_functions_by_their_public_names():
+    with pytest.raises(TypeError, match=r"^print\(\) got an unexpected keyword argument 'sumarize'"):
+        tf.print(1, sumarize=1)
+
+
+def test_errors_are_named_as_users_catch_them():
+    public = {name: x for name in tf.errors.__all__ if isinstance(x := getattr(tf.errors, name), type)}
+    assert len(public) > 20
+    assert {x.__module__ for x in public.values()} == {"tracejit.errors"}
+    assert pickle.loads(pickle.dumps(tf.ShapeError("sizes differ"))).args == ("sizes differ",)
+
+
+def test_random_operations_that_repeat_need_no_switch():
+    assert tf.config.experimental.enable_op_determinism() is None
+    assert tf.config.experimental.tensor_float_32_execution_enabled() is False

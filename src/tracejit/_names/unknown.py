@@ -125,6 +125,19 @@ _INSTEAD = {
     "optim": "optimizers are in tracejit.optimizers",
     "autograd": "derivatives are tracejit.grad, jvp, vjp, jacobians and tapes; tracejit.custom_gradient gives a rule",
     "block_until_ready": "calls come back when the result is there",
+    "keras.ops": "NumPy's names are in tracejit.numpy, those of networks in tracejit.nn, loops in tracejit itself",
+    "keras.random": "random numbers are in tracejit.random, with seed= or a Generator; tracejit.nn has dropout",
+    **{
+        f"random.{name}": "draw it by NumPy and give it to the function: normal, uniform and categorical "
+        "numbers are drawn here, densities are in tracejit.scipy.stats"
+        for name in ("gamma", "poisson", "beta", "binomial", "stateless_gamma", "stateless_poisson")
+    },
+    "metrics.MeanIoU": "count by tracejit.math.confusion_matrix, and divide its diagonal by rows + columns - diagonal",
+    "metrics.F1Score": "it is 2 / (1 / p + 1 / r) of the results of metrics.Precision and metrics.Recall",
+    **dict.fromkeys(
+        ("config.experimental.get_memory_info", "config.experimental.get_memory_usage"),
+        "Python's resource module tells how much memory the process takes",
+    ),
 }
 
 #: The same for attributes of tensors and Variables.

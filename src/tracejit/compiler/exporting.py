@@ -52,6 +52,8 @@ class NotExportable(TracejitError, ValueError):
     NotExportable
     """
 
+    __module__ = "tracejit.errors"
+
 
 def exported(
     graph: Graph, interface: Interface, targets: Sequence[cpu.CpuTarget]

@@ -35,6 +35,8 @@ class TracejitError(Exception):
     ShapeError
     """
 
+    __module__ = "tracejit.errors"
+
 
 class ShapeError(TracejitError, ValueError):
     """Shapes that do not fit the op.
@@ -50,6 +52,8 @@ class ShapeError(TracejitError, ValueError):
     add(float32[2], float32[3]): shapes (2,) and (3,) do not broadcast: 2 against 3
     """
 
+    __module__ = "tracejit.errors"
+
 
 class AxisError(ShapeError, IndexError):
     """An axis that is not there.
@@ -63,6 +67,8 @@ class AxisError(ShapeError, IndexError):
     ...     print(type(error).__name__)
     AxisError
     """
+
+    __module__ = "tracejit.errors"
 
 
 class DtypeError(TracejitError, TypeError):
@@ -78,6 +84,8 @@ class DtypeError(TracejitError, TypeError):
     ...
     sqrt(int32[2]): takes float or complex, got int32; cast it first
     """
+
+    __module__ = "tracejit.errors"
 
 
 class OutOfRange(TracejitError, IndexError):
@@ -102,6 +110,8 @@ class OutOfRange(TracejitError, IndexError):
     OutOfRange
     """
 
+    __module__ = "tracejit.errors"
+
 
 class LeakedTensor(TracejitError, TypeError, AttributeError):
     """A tensor of a finished trace was used outside of it: it has no value any more.
@@ -118,6 +128,8 @@ class LeakedTensor(TracejitError, TypeError, AttributeError):
     ...     print(type(error).__name__)
     LeakedTensor
     """
+
+    __module__ = "tracejit.errors"
 
 
 class GradientError(TracejitError, ValueError):
@@ -138,6 +150,8 @@ class GradientError(TracejitError, ValueError):
     ...     print(type(error).__name__)
     GradientError
     """
+
+    __module__ = "tracejit.errors"
 
 
 class Refusals(threading.local):
@@ -176,6 +190,8 @@ class UnknownSize(Untraceable, ValueError):
     UnknownSize
     """
 
+    __module__ = "tracejit.errors"
+
 
 def take(error: BaseException) -> None:
     """Say that `error` was caught by who knows what it is, and goes on without what was refused."""
@@ -196,6 +212,8 @@ class SymbolicValue(Untraceable, TypeError):
     ...     print(type(error).__name__)
     SymbolicValue
     """
+
+    __module__ = "tracejit.errors"
 
 
 class Location(tuple[Any, ...]):
@@ -433,6 +451,8 @@ class FailedAssertion(TracejitError, AssertionError):
     Condition x > 0 did not hold at (1,), x = [1.0 -1.0]
     """
 
+    __module__ = "tracejit.errors"
+
 
 class FailedComputation(TracejitError, RuntimeError):
     """A computation that did not get where it should.
@@ -446,6 +466,8 @@ class FailedComputation(TracejitError, RuntimeError):
     ...     print(isinstance(error, RuntimeError))
     True
     """
+
+    __module__ = "tracejit.errors"
 
 
 class WrongNumber(TracejitError, ValueError):
@@ -469,6 +491,8 @@ class UnsetVariable(TracejitError, UnboundLocalError):
     ...     print(type(error).__name__)
     UnsetVariable
     """
+
+    __module__ = "tracejit.errors"
 
 
 #: By the name of the builtin exception.

@@ -153,11 +153,16 @@ threading: SimpleNamespace = SimpleNamespace(
 )
 #: Names that stood for the same before.
 experimental_run_functions_eagerly = run_functions_eagerly
-experimental: SimpleNamespace = SimpleNamespace(
+experimental: lazy.Namespace = lazy.Namespace(
+    "tracejit.config.experimental",
     list_physical_devices=list_physical_devices,
     list_logical_devices=list_logical_devices,
     set_visible_devices=set_visible_devices,
     set_memory_growth=lambda device, enable: None,
+    get_memory_growth=lambda device: True,
+    enable_op_determinism=lambda: None,
+    enable_tensor_float_32_execution=lambda enabled: None,
+    tensor_float_32_execution_enabled=lambda: False,
 )
 #: Everything in a compiled function is compiled, so there is nothing to switch on.
 optimizer: SimpleNamespace = SimpleNamespace(set_jit=lambda enabled: None, get_jit=lambda: "autoclustering")

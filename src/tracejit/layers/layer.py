@@ -236,6 +236,9 @@ class Layer(Configurable, tf.Module):
         if among(inputs, *args, *kwargs.values()):
             return record(self, (inputs, *args), kwargs)
         inputs = _as_inputs(inputs)
+        if args and "training" in (names := self._positional()[: len(args)]):
+            kwargs |= zip(names, args, strict=False)
+            args = args[len(names) :]
         if not self.built:
             self._first_call = specs_of((inputs, *args), kwargs)
             self._build_for(inputs)
@@ -271,6 +274,10 @@ class Layer(Configurable, tf.Module):
             if (passed_on := self.compute_mask(inputs, mask)) is not None:
                 give_mask(result, passed_on)
         return result
+
+    def _positional(self) -> tuple[str, ...]:
+        """The names of arguments that a call may give by position behind the inputs."""
+        return _positional(type(self).call)
 
     def _called(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
@@ -464,6 +471,13 @@ def _takes(name: str, call: Callable[..., Any]) -> bool:
     """Does the `call` of a class take an argument of this name?"""
     parameters = inspect.signature(call).parameters.values()
     return any(p.name == name or (p.kind is p.VAR_KEYWORD and name == "training") for p in parameters)
+
+
+@functools.cache
+def _positional(call: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of arguments of the `call` of a class, but for itself and the inputs."""
+    parameters = [*inspect.signature(call).parameters.values()][2:]
+    return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
 
 
 @functools.cache

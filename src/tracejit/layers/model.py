@@ -107,6 +107,9 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         """The outputs for `inputs`; NotImplementedError where there is no network and no other `call`."""
         return super().call(inputs) if self._network is None else self._network(inputs)
 
+    def _positional(self) -> tuple[str, ...]:
+        return ("training",) if type(self).call is Model.call else super()._positional()
+
     @property
     def has_call(self) -> bool:  # type: ignore[override]
         """Can it be called? One whose steps call other networks need not."""

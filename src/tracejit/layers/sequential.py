@@ -139,6 +139,9 @@ class Sequential(Model):
             "dtype": dtype,
         }
 
+    def _positional(self) -> tuple[str, ...]:
+        return ("training",) if type(self).call is Sequential.call else super()._positional()
+
     def call(self, inputs: Any) -> Any:
         """The result of the last layer."""
         for layer in self.layers:

@@ -43,6 +43,8 @@ class NoGradient(TracejitError, LookupError):
     LookupError
     """
 
+    __module__ = "tracejit.errors"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, self.args, vars(self)  # the name leads to Python's own
 

@@ -35,6 +35,8 @@ class TooDeep(Untraceable, RecursionError):
     TooDeep
     """
 
+    __module__ = "tracejit.errors"
+
 
 def too_deep(error: RecursionError) -> RecursionError:
     """The error that says who calls whom, where; `error` itself while the stack is too full to find out."""

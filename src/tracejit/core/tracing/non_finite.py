@@ -31,6 +31,8 @@ class NonFinite(TracejitError, FloatingPointError):
     NonFinite
     """
 
+    __module__ = "tracejit.errors"
+
 
 def _finite(array: np.ndarray) -> bool:
     return array.dtype.kind not in "fc" or bool(np.isfinite(array).all())

@@ -62,6 +62,8 @@ class ArgumentError(TracejitError, TypeError):
     ArgumentError
     """
 
+    __module__ = "tracejit.errors"
+
 
 class SignatureError(ShapeError, DtypeError):
     """An argument of another shape or dtype than an ``input_signature`` says.
@@ -76,6 +78,8 @@ class SignatureError(ShapeError, DtypeError):
     ...     print(type(error).__name__)
     SignatureError
     """
+
+    __module__ = "tracejit.errors"
 
 
 class Weak:

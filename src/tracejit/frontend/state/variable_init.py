@@ -31,6 +31,8 @@ class CreationError(Untraceable, ValueError):
     CreationError
     """
 
+    __module__ = "tracejit.errors"
+
 
 def permit_creation(now: Trace, variable: Any) -> None:
     """A traced function may create Variables on its first call only."""

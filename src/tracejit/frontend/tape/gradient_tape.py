@@ -386,7 +386,11 @@ class GradientTape(Tape):
     def _warn(self, target: Any, sources: list[Any]) -> None:
         for y in flatten(target)[0]:
             for x in sources:
-                if _key(y) is not None and _key(x) is not None:
+                if _key(x) is None:
+                    text = f"the source is of the type {type(x).__name__}, which no tape follows"
+                    remedy = f"{at(user_location())}\n  remedy: take a Variable, or a tensor that the tape watches"
+                    warn(f"gradient is None: {text}{remedy}", GradientWarning)
+                elif _key(y) is not None:
                     warn(f"gradient is None: {self.explain(y, x)}", GradientWarning)
 
     def _begin(self, mode: Mode) -> list[Any]:

@@ -48,6 +48,8 @@ class RuleError(TracejitError, TypeError):
     RuleError
     """
 
+    __module__ = "tracejit.errors"
+
 
 def custom_gradient(f: Callable[P, Any]) -> Callable[P, Any]:
     """Decorate a function `f` that returns ``(value, grad_fn)``.

@@ -52,6 +52,8 @@ class BadArtifact(TracejitError, ValueError):
     BadArtifact
     """
 
+    __module__ = "tracejit.errors"
+
 
 def write(path: str | os.PathLike[str], header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> None:
     """Write a file."""

@@ -41,7 +41,7 @@ _LEAVES = frozenset(
 #: What holds items and is neither list nor dict, nor array; also classes built on lists and dicts.
 _OTHERS = (set, bytearray, deque, array, list, OrderedDict, dict)
 _HOLDERS = (SimpleNamespace, UserDict, UserList, ChainMap)
-_ENGINE = ("core", "ops", "compiler", "runtime", "frontend")
+_ENGINE = ("core", "ops", "compiler", "runtime", "frontend", "errors")
 
 #: How to name what holds something; None where a value has no place of its own.
 Where = Callable[[], Place] | None

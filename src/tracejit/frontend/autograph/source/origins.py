@@ -29,7 +29,7 @@ def is_users_class(kind: type) -> bool:
     module = kind.__module__ or ""
     if module == "builtins":  # also that of classes made by ``exec`` without a name for their module
         return vars(builtins).get(kind.__name__) is not kind and bool(kind.__flags__ & _MADE_BY_PYTHON)
-    if module in sys.builtin_module_names:
+    if module in sys.builtin_module_names or module == "tracejit.errors":  # which need not be loaded
         return False
     file = getattr(sys.modules.get(module), "__file__", None)
     return file is None or not file.startswith((*LIBRARIES, PACKAGE))

@@ -28,6 +28,8 @@ class ListRefused(Untraceable, AttributeError):
     ListRefused
     """
 
+    __module__ = "tracejit.errors"
+
 
 class BuiltList(Unhashable):
     """Base of such lists: refuses what Python's lists do and a class derived from it does not.

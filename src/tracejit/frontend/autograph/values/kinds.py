@@ -46,6 +46,8 @@ class UndefinedVariable(Untraceable, NameError):
     UndefinedVariable
     """
 
+    __module__ = "tracejit.errors"
+
 
 class TraceError(Unwinding):
     """Carries an error out of a traced branch or loop, past the handlers of the traced function.
