@@ -35,8 +35,6 @@ class TracejitError(Exception):
     ShapeError
     """
 
-    __module__ = "tracejit.errors"
-
 
 class ShapeError(TracejitError, ValueError):
     """Shapes that do not fit the op.
@@ -52,8 +50,6 @@ class ShapeError(TracejitError, ValueError):
     add(float32[2], float32[3]): shapes (2,) and (3,) do not broadcast: 2 against 3
     """
 
-    __module__ = "tracejit.errors"
-
 
 class AxisError(ShapeError, IndexError):
     """An axis that is not there.
@@ -67,8 +63,6 @@ class AxisError(ShapeError, IndexError):
     ...     print(type(error).__name__)
     AxisError
     """
-
-    __module__ = "tracejit.errors"
 
 
 class DtypeError(TracejitError, TypeError):
@@ -84,8 +78,6 @@ class DtypeError(TracejitError, TypeError):
     ...
     sqrt(int32[2]): takes float or complex, got int32; cast it first
     """
-
-    __module__ = "tracejit.errors"
 
 
 class OutOfRange(TracejitError, IndexError):
@@ -110,8 +102,6 @@ class OutOfRange(TracejitError, IndexError):
     OutOfRange
     """
 
-    __module__ = "tracejit.errors"
-
 
 class LeakedTensor(TracejitError, TypeError, AttributeError):
     """A tensor of a finished trace was used outside of it: it has no value any more.
@@ -128,8 +118,6 @@ class LeakedTensor(TracejitError, TypeError, AttributeError):
     ...     print(type(error).__name__)
     LeakedTensor
     """
-
-    __module__ = "tracejit.errors"
 
 
 class GradientError(TracejitError, ValueError):
@@ -150,8 +138,6 @@ class GradientError(TracejitError, ValueError):
     ...     print(type(error).__name__)
     GradientError
     """
-
-    __module__ = "tracejit.errors"
 
 
 class Refusals(threading.local):
@@ -190,8 +176,6 @@ class UnknownSize(Untraceable, ValueError):
     UnknownSize
     """
 
-    __module__ = "tracejit.errors"
-
 
 def take(error: BaseException) -> None:
     """Say that `error` was caught by who knows what it is, and goes on without what was refused."""
@@ -212,8 +196,6 @@ class SymbolicValue(Untraceable, TypeError):
     ...     print(type(error).__name__)
     SymbolicValue
     """
-
-    __module__ = "tracejit.errors"
 
 
 class Location(tuple[Any, ...]):
@@ -451,8 +433,6 @@ class FailedAssertion(TracejitError, AssertionError):
     Condition x > 0 did not hold at (1,), x = [1.0 -1.0]
     """
 
-    __module__ = "tracejit.errors"
-
 
 class FailedComputation(TracejitError, RuntimeError):
     """A computation that did not get where it should.
@@ -466,8 +446,6 @@ class FailedComputation(TracejitError, RuntimeError):
     ...     print(isinstance(error, RuntimeError))
     True
     """
-
-    __module__ = "tracejit.errors"
 
 
 class WrongNumber(TracejitError, ValueError):
@@ -492,8 +470,6 @@ class UnsetVariable(TracejitError, UnboundLocalError):
     UnsetVariable
     """
 
-    __module__ = "tracejit.errors"
-
 
 #: By the name of the builtin exception.
 FAILURES: dict[str, type[Exception]] = {
@@ -504,3 +480,21 @@ FAILURES: dict[str, type[Exception]] = {
     "UnboundLocalError": UnsetVariable,
     "ValueError": WrongNumber,
 }
+
+
+_NAMED = (
+    TracejitError,
+    ShapeError,
+    AxisError,
+    DtypeError,
+    OutOfRange,
+    LeakedTensor,
+    GradientError,
+    UnknownSize,
+    SymbolicValue,
+    FailedAssertion,
+    FailedComputation,
+    UnsetVariable,
+)
+for _kind in _NAMED:
+    _kind.__module__ = "tracejit.errors"  # where users find it, and what tracebacks show

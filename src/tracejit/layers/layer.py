@@ -7,8 +7,7 @@ network is being trained is said once, to the outermost call, and known to the l
 from __future__ import annotations
 
 import functools
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -19,6 +18,7 @@ import tracejit as tf
 from .. import constraints, initializers, regularizers
 from ..errors import at_user_line
 from ..losses.steps import give_mask, mask_of, masks_of
+from ..models.arguments import positional, takes, wants_training
 from ..models.configuration import Configurable, check_size
 from ..models.constrained import Constraints, kind_of_weight
 from ..models.functional import Node, OfTheOnlyCall, ShapeOfResult, among, ends_of, record
@@ -246,14 +246,14 @@ class Layer(Configurable, tf.Module):
         outer, training = _outer.get(), kwargs.pop("training", None)
         if training is None and outer is not None:
             training = outer.training
-        if _takes("training", type(self).call) and (training is not None or _wants_training(type(self).call)):
+        if takes("training", type(self).call) and (training is not None or wants_training(type(self).call)):
             kwargs["training"] = bool(training) if training is None else training
         policy, mask = self.dtype_policy, masks_of(inputs)
         dtype = policy.variables if self._in_that_of_weights else policy.compute
         fits = inputs.__class__ is tf.Tensor and inputs.np_dtype is dtype.dtype
         if (not fits or args or kwargs) and self._casts_inputs:
             inputs, args, kwargs = _cast((inputs, args, kwargs), dtype)
-        if mask is not None and _takes("mask", type(self).call):
+        if mask is not None and takes("mask", type(self).call):
             kwargs.setdefault("mask", mask)
         call = outer if outer is not None and outer.training is training else _Call(training, outer)
         object.__setattr__(self, "_last_call", call.outermost)
@@ -277,7 +277,7 @@ class Layer(Configurable, tf.Module):
 
     def _positional(self) -> tuple[str, ...]:
         """The names of arguments that a call may give by position behind the inputs."""
-        return _positional(type(self).call)
+        return positional(type(self).call)
 
     def _called(self, inputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = tf.autograph.convert(self.call) if tf.autograph.current_trace() is not None else self.call
@@ -464,27 +464,6 @@ def _as_inputs(inputs: Any) -> Any:
 def _count_of(x: Any) -> Any:
     """How many examples a result is of."""
     return tf.cast(tf.shape(x)[0], dtype=x.dtype) if len(x.shape) else 1.0
-
-
-@functools.cache
-def _takes(name: str, call: Callable[..., Any]) -> bool:
-    """Does the `call` of a class take an argument of this name?"""
-    parameters = inspect.signature(call).parameters.values()
-    return any(p.name == name or (p.kind is p.VAR_KEYWORD and name == "training") for p in parameters)
-
-
-@functools.cache
-def _positional(call: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of arguments of the `call` of a class, but for itself and the inputs."""
-    parameters = [*inspect.signature(call).parameters.values()][2:]
-    return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
-
-
-@functools.cache
-def _wants_training(call: Callable[..., Any]) -> bool:
-    """Has the argument ``training`` of the `call` of a class no default?"""
-    parameter = inspect.signature(call).parameters.get("training")
-    return parameter is not None and parameter.default is parameter.empty
 
 
 def _cast(nest: Any, dtype: tf.DType) -> Any:

@@ -1,0 +1,29 @@
+"""What the `call` of a class of layers takes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+
+@functools.cache
+def takes(name: str, call: Callable[..., Any]) -> bool:
+    """Does the `call` of a class take an argument of this name?"""
+    parameters = inspect.signature(call).parameters.values()
+    return any(p.name == name or (p.kind is p.VAR_KEYWORD and name == "training") for p in parameters)
+
+
+@functools.cache
+def positional(call: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of arguments of the `call` of a class, but for itself and the inputs."""
+    parameters = [*inspect.signature(call).parameters.values()][2:]
+    return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
+
+
+@functools.cache
+def wants_training(call: Callable[..., Any]) -> bool:
+    """Has the argument ``training`` of the `call` of a class no default?"""
+    parameter = inspect.signature(call).parameters.get("training")
+    return parameter is not None and parameter.default is parameter.empty
