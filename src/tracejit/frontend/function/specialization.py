@@ -333,7 +333,7 @@ class Specialization:
         now, reverse = settings.current(), recorded_for_reverse(mode.recorders)
         if self._parts is None or self._parts[0] is not now or self._parts[1] is not reverse:
             attrs = ops.call.with_residuals(inputs, self._as_called)
-            self._parts = now, reverse, attrs, prepared(attrs["graph"])
+            self._parts = now, reverse, attrs, prepared(CallForm(inputs, attrs).graph)
         _, _, attrs, made = self._parts
         return attrs, made.call
 

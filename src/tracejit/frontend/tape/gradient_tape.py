@@ -388,7 +388,9 @@ class GradientTape(Tape):
             for x in sources:
                 if _key(x) is None:
                     text = f"the source is of the type {type(x).__name__}, which no tape follows"
-                    remedy = f"{at(user_location())}\n  remedy: take a Variable, or a tensor that the tape watches"
+                    remedy = (
+                        f"{at(user_location())}\n  remedy: take a Variable, or a tensor that the tape watches"
+                    )
                     warn(f"gradient is None: {text}{remedy}", GradientWarning)
                 elif _key(y) is not None:
                     warn(f"gradient is None: {self.explain(y, x)}", GradientWarning)

@@ -234,6 +234,7 @@ class RandomRotation(_Moved):
     fill_mode : {"reflect", "wrap", "constant", "nearest"}
         What is seen beyond the edges.
     interpolation : {"bilinear", "nearest"}
+        How values between pixels are found.
     seed : int, optional
         As for :class:`Dropout`.
     fill_value : float
