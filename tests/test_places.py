@@ -50,10 +50,6 @@ FURTHER = {
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),
     "tanh": ("ops/dense_layer.py",),
-    # a family that loads late is listed by name, which a test compares with what it declares
-    **dict.fromkeys(
-        ("lgamma", "digamma", "trigamma", "erfinv", "ndtri", "bessel_i0e", "bessel_i1e"), ("ops/__init__.py",)
-    ),
     "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
     "and": (
         "frontend/tape/gradient_tape.py",

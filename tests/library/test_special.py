@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from tracejit.core.op import OPS
+from tracejit.ops.elementwise.special_formulas import FORMULAS
 
 special = pytest.importorskip("scipy.special")
 math = tf.math
@@ -187,3 +189,16 @@ def test_error_functions_of_complex_numbers():
     at = 0.3 + 0.4j
     slope = (math.erf(at + 1e-6) - math.erf(at - 1e-6)) / 2e-6
     np.testing.assert_allclose(np.conj(tf.grad(lambda z: tf.math.real(math.erf(z)))(at)), slope, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", sorted(FORMULAS))
+def test_one_number_is_as_one_of_an_array(name):
+    x = np.array(
+        [0.0, 1.0, 2.0, 0.3, 0.9, 3.5, 9.0, 40.0, 5e-324, 1e-20, 1e300, 2.0**52 + 1, np.inf, np.nan, 0.5]
+    )
+    x = np.concatenate([x, -x, 1 - np.array([1e-16, 1e-12])])
+    kernel = OPS[name].kernel
+    alone = np.array([kernel(np.asarray(v)) for v in x])
+    np.testing.assert_allclose(alone, kernel(x), rtol=1e-14)
+    numbers = ~np.isnan(alone)
+    np.testing.assert_array_equal(np.signbit(alone)[numbers], np.signbit(kernel(x))[numbers])

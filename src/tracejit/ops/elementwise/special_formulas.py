@@ -8,6 +8,7 @@ need, as the reflection of the gamma family (Abramowitz and Stegun 6.1.17, 6.3.7
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -32,21 +33,20 @@ def _formula(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 class OnArrays:
-    """The arithmetic, of float64 arrays, and of NumPy's numbers, which are quicker than arrays of one.
-
-    NaN fails every comparison, as it does in compiled code.
-    """
+    """The arithmetic, of float64 arrays. NaN fails every comparison, as it does in compiled code."""
 
     add, sub, mul, div, neg, abs, sqrt, log = (
         staticmethod(f)
         for f in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.abs, np.sqrt, np.log)
     )
-    sine, copysign, nearest = staticmethod(np.sin), staticmethod(np.copysign), staticmethod(np.rint)
-    _relations: ClassVar = {"olt": np.less, "ole": np.less_equal, "ogt": np.greater, "oeq": np.equal}
-
-    @staticmethod
-    def value(x: float) -> float:
-        return x
+    sine, copysign, nearest, select = (staticmethod(f) for f in (np.sin, np.copysign, np.rint, np.where))
+    value = staticmethod(float)
+    _relations: ClassVar[dict[str, Callable[..., Any]]] = {
+        "olt": np.less,
+        "ole": np.less_equal,
+        "ogt": np.greater,
+        "oeq": np.equal,
+    }
 
     @staticmethod
     def fma(a: Any, b: Any, c: Any) -> Any:
@@ -55,10 +55,6 @@ class OnArrays:
     @classmethod
     def compare(cls, relation: str, a: Any, b: Any) -> Any:
         return cls._relations[relation](a, b)
-
-    @staticmethod
-    def select(condition: Any, a: Any, b: Any) -> Any:
-        return np.where(condition, a, b) if condition.ndim else a if condition else b
 
     @classmethod
     def minimum(cls, x: Any, bound: float) -> Any:
@@ -79,14 +75,60 @@ class OnArrays:
         if not np.any(condition):
             return usual
         found = np.array(usual)
-        found[condition] = rule(cls, *(np.asarray(x)[condition] for x in operands))
+        found[condition] = rule(cls, *(x[condition] for x in operands))
         return found
 
 
-def on_arrays(name: str) -> Callable[[np.ndarray], np.ndarray]:
+def _or_array(function: Callable[..., float], of_arrays: Callable[..., Any]) -> Any:
+    """A function of Python's numbers, and NumPy's where Python raises instead of giving infinity or NaN."""
+
+    def computed(*args: float) -> float:
+        try:
+            return function(*args)
+        except (ValueError, ZeroDivisionError):
+            return float(of_arrays(*args))
+
+    return staticmethod(computed)
+
+
+class OnNumbers(OnArrays):
+    """The same of one Python float, for which that is several times quicker."""
+
+    add, sub, mul, neg, abs = (
+        staticmethod(f) for f in (operator.add, operator.sub, operator.mul, operator.neg, math.fabs)
+    )
+    sine, copysign = staticmethod(math.sin), staticmethod(math.copysign)
+    div, sqrt, log = (
+        _or_array(operator.truediv, np.divide),
+        _or_array(math.sqrt, np.sqrt),
+        _or_array(math.log, np.log),
+    )
+    _relations: ClassVar[dict[str, Callable[..., Any]]] = {
+        "olt": operator.lt,
+        "ole": operator.le,
+        "ogt": operator.gt,
+        "oeq": operator.eq,
+    }
+
+    @staticmethod
+    def nearest(x: float) -> float:
+        return float(round(x))
+
+    @staticmethod
+    def select(condition: bool, a: Any, b: Any) -> Any:
+        return a if condition else b
+
+    @classmethod
+    def for_some(
+        cls, name: str, condition: bool, usual: Any, rule: Callable[..., Any], operands: Sequence[Any]
+    ) -> Any:
+        return rule(cls, *operands) if condition else usual
+
+
+def on_arrays(name: str) -> Callable[[np.ndarray], Any]:
     """The formula of this name as a function of float64 arrays."""
     rule = FORMULAS[name]
-    return lambda x: rule(OnArrays, x[()])
+    return lambda x: rule(OnArrays, x) if x.ndim else np.float64(rule(OnNumbers, float(x)))
 
 
 def _quotient(of: Any, x: Any, parts: tuple[Sequence[float], Sequence[float]]) -> Parts:

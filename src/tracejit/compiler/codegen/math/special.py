@@ -52,44 +52,19 @@ def _beside(symbol: str, like: Builder, rule: Callable[..., Value], operands: in
     return define(b, symbol, parameters, rule(_OnVectors(b), *parameters), COLD)
 
 
-def _written(b: Builder, name: str, x: Value) -> Value:
-    """Of a float by way of double precision."""
-    if b.is_double:
-        return FORMULAS[name](_OnVectors(b), x)
-    d, wide = b.widen(x)
-    return b.narrow(FORMULAS[name](_OnVectors(d), wide))
+def _by_formula(name: str) -> None:
+    """Declare the vector function of this name; a float goes by way of double precision."""
+    formula = FORMULAS[name]
+
+    def write(b: Builder, x: Value) -> Value:
+        if b.is_double:
+            return formula(_OnVectors(b), x)
+        d, wide = b.widen(x)
+        return b.narrow(formula(_OnVectors(d), wide))
+
+    write.__name__ = name
+    vector_function(write)
 
 
-@vector_function
-def lgamma(b: Builder, x: Value) -> Value:
-    return _written(b, "lgamma", x)
-
-
-@vector_function
-def digamma(b: Builder, x: Value) -> Value:
-    return _written(b, "digamma", x)
-
-
-@vector_function
-def trigamma(b: Builder, x: Value) -> Value:
-    return _written(b, "trigamma", x)
-
-
-@vector_function
-def erfinv(b: Builder, x: Value) -> Value:
-    return _written(b, "erfinv", x)
-
-
-@vector_function
-def ndtri(b: Builder, x: Value) -> Value:
-    return _written(b, "ndtri", x)
-
-
-@vector_function
-def bessel_i0e(b: Builder, x: Value) -> Value:
-    return _written(b, "bessel_i0e", x)
-
-
-@vector_function
-def bessel_i1e(b: Builder, x: Value) -> Value:
-    return _written(b, "bessel_i1e", x)
+for _name in FORMULAS:
+    _by_formula(_name)
