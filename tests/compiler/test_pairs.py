@@ -117,7 +117,8 @@ def sizes(f: Callable[..., Sequence[Any]], size: int, order: str = "value") -> l
 @pytest.mark.parametrize("f", HALVED + WHOLE, ids=lambda f: f.__name__)
 def test_levels_agree_at_every_size(f: Callable[..., Sequence[Any]], order: str):
     random = np.random.default_rng(0)
-    for size in (63, 64, 131):  # few rows, an even number, blocks, of which the last one is shorter
+    # few rows, an even number, blocks of which the last one is shorter; of second derivatives, which take long, one
+    for size in (65,) if order == "second" else (63, 64, 131):
         source, graph = traced(f, size, order)
         if graph is not None:
             assert_levels_agree(graph, complete(graph, [random.standard_normal((size, 3))], source, order))

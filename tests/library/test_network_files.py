@@ -19,6 +19,7 @@ IMAGES, STEPS, NUMBERS = X.reshape(2, 4, 4, 3), X.reshape(4, 4, 6), np.arange(12
 VOLUMES = X.reshape(2, 2, 4, 2, 3)
 
 #: Layers with arguments other than the usual, and what they are called with.
+VOLUMES = np.linspace(-1.0, 1.0, 2 * 2 * 3 * 2 * 4, dtype=np.float32).reshape(2, 2, 3, 2, 4)
 LAYERS = [
     (lambda: L.Activation("softmax"), X),
     (lambda: L.Activation(tf.nn.relu), X),
@@ -86,6 +87,21 @@ LAYERS = [
     (lambda: L.Minimum(), [X, -X]),
     (lambda: L.Multiply(), [X, X]),
     (lambda: L.Subtract(), [X, X]),
+    (lambda: L.GlobalAveragePooling3D(), VOLUMES),
+    (lambda: L.GlobalMaxPooling3D(keepdims=True), VOLUMES),
+    (lambda: L.CategoryEncoding(4, output_mode="count"), [[3, 3], [0, 1]]),
+    (lambda: L.StringLookup(vocabulary=["a", "b"], output_mode="multi_hot"), [["b", "c"]]),
+    (lambda: L.IntegerLookup(vocabulary=[5, 7]), [[7, 9]]),
+    (lambda: L.TextVectorization(vocabulary=["a", "b"], output_sequence_length=3), [["b a"], ["c"]]),
+    (lambda: L.Resizing(2, 5), IMAGES),
+    (lambda: L.CenterCrop(2, 2), IMAGES),
+    # of bounds that leave no chance, for the loaded layer draws next numbers
+    (lambda: L.RandomFlip("horizontal", seed=1), IMAGES),
+    (lambda: L.RandomContrast((-0.5, 0.5), (0, 1), seed=1), IMAGES),
+    (lambda: L.RandomBrightness((0.2, 0.2), seed=1), IMAGES),
+    (lambda: L.RandomRotation((0.2, 0.2), "wrap", seed=1), IMAGES),
+    (lambda: L.RandomTranslation((0.2, 0.2), (0.3, 0.3), interpolation="nearest", seed=1), IMAGES),
+    (lambda: L.RandomZoom((-0.2, -0.2), (0.3, 0.3), fill_value=1.0, seed=1), IMAGES),
 ]
 
 

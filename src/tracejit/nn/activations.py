@@ -218,8 +218,8 @@ def mish(x: Any) -> Tensor:
     Examples
     --------
     >>> import tracejit as tf
-    >>> print(tf.activations.mish([-1.0, 2.0]))
-    tf.Tensor([-0.3034014  1.9439589], shape=(2,), dtype=float32)
+    >>> print(tf.round(1e4 * tf.activations.mish([-1.0, 2.0])))
+    tf.Tensor([-3034. 19440.], shape=(2,), dtype=float32)
     """
     return ops.multiply(x, ops.tanh(ops.softplus(x)))
 

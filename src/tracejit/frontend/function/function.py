@@ -199,6 +199,7 @@ class Function(Inspected):
             specialization = self._remembered.get(key)
             if specialization is None:
                 return self._call(args, kwargs, key)
+            self._retracing.served()
             result = specialization.run([x.array if x.__class__ is Tensor else x for x in inputs])
             self._calls_to_wait -= 1
             if self._calls_to_wait <= 0:
@@ -223,6 +224,7 @@ class Function(Inspected):
             taken = taken_apart(args, kwargs, self._float_inputs)
             known = None if taken is None else self._remembered.get(taken[0])
             if taken is not None and known is not None:
+                self._retracing.served()
                 return known.apply([as_tensor(x) for x in taken[1]])
         if tracer() is not None or settings.current().eager:
             return self._inline(args, kwargs)

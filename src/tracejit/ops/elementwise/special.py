@@ -83,6 +83,7 @@ def _reflected(x: np.ndarray, order: int) -> np.ndarray:
 
 def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
     """From order 2 on moved upwards by the recurrence, then the asymptotic series; below 0 by reflection."""
+    derivative_number(order)
     if order < 2:
         return on_arrays("trigamma" if order else "digamma")(x)
     below = x < 0.0

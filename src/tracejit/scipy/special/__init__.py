@@ -169,8 +169,8 @@ def multigammaln(a: Any, d: int) -> Tensor:
     Examples
     --------
     >>> from tracejit import scipy
-    >>> print(scipy.special.multigammaln(3.0, 2))
-    tf.Tensor(1.5501949939575648, shape=(), dtype=float64)
+    >>> print(scipy.special.multigammaln([3.0], 2))
+    tf.Tensor([1.55019499], shape=(1,), dtype=float64)
     """
     return functions.multigammaln(floats(a), d)
 
