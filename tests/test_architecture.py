@@ -55,7 +55,8 @@ ROOMS = {
     "ops": "ops.lowering ops.batch ops.symbolic_values ops.elementwise ops.arrays ops.control "
     "ops.control.checkpointing ops.control ops.linalg ops ops.tensor",
     "compiler": "compiler.report compiler.ir_text compiler.hostcalls compiler.platforms compiler.loopir "
-    "compiler.loopir.numbering compiler.loopir.passes compiler.loopir.passes.rows compiler.lowering compiler.graph "
+    "compiler.loopir.numbering compiler.loopir.passes compiler.loopir.passes.arithmetic "
+    "compiler.loopir.passes.rows compiler.lowering compiler.graph "
     "compiler.codegen.math compiler.codegen.matmul compiler.codegen.linalg compiler.codegen.writing "
     "compiler.codegen.nests compiler.codegen.lane compiler.codegen.threads compiler.codegen compiler.prebuilt compiler",
     "frontend": "frontend frontend.state frontend.regions frontend.recording frontend.autograph.source "

@@ -14,6 +14,7 @@ from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Program
 from tracejit.compiler.loopir.numbering.values import number_values
 from tracejit.compiler.loopir.parser import parse
+from tracejit.compiler.loopir.passes.arithmetic.factors import fold_factors
 from tracejit.compiler.loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from tracejit.compiler.loopir.passes.dce import drop_dead
 from tracejit.compiler.loopir.passes.fuse import fuse
@@ -27,6 +28,7 @@ from tracejit.compiler.loopir.passes.short_axes import write_out_short_axes
 from tracejit.compiler.loopir.text import to_text
 from tracejit.compiler.loopir.verifier import verify
 from tracejit.core.dim import evaluate
+from tracejit.core.settings import settings
 
 Show = Callable[[Callable[[Program], Program], str], None]
 
@@ -132,6 +134,34 @@ program twice() -> (4)
     y[i] = v5
 """,
     )
+
+
+def test_fold_factors_multiplies_by_a_literal_once(show: Show):
+    with settings(fastmath=True):
+        show(
+            fold_factors,
+            """
+program forces() -> (4), (4)
+  input x: float64[4] slot 0
+  input m: float64[4] slot 1
+  output y: float64[4] slot 0
+  output z: float64[4] slot 1
+  for i < 4
+    v0 = x[i]
+    v1 = m[i]
+    v2: float64 = mul(v1, v1)
+    v3: float64 = neg(v2)
+    v4: float64 = mul(-0x1.0000000000000p-1, v3)
+    v5: float64 = mul(v4, v1)
+    v6: float64 = mul(v5, v0)
+    v7: float64 = add(v6, v6)
+    y[i] = v7
+    v8: float64 = sub(v0, v1)
+    v9: float64 = mul(v5, v8)
+    v10: float64 = add(v9, v9)
+    z[i] = v10
+""",
+        )
 
 
 def test_number_values_leaves_running_values_of_a_scan_alone():

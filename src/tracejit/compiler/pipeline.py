@@ -31,13 +31,14 @@ from .codegen.threads import thread_pool
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
 from .loopir.numbering.values import number_values
+from .loopir.passes.arithmetic.factors import fold_factors
+from .loopir.passes.arithmetic.reciprocals import share_reciprocals
 from .loopir.passes.assign_buffers import assign_buffers, forward_to_rows
 from .loopir.passes.clocks import insert_clocks
 from .loopir.passes.dce import drop_dead
 from .loopir.passes.fuse import fuse
 from .loopir.passes.piece_readers import read_through_pieces
 from .loopir.passes.pieces import join_pieces
-from .loopir.passes.reciprocals import share_reciprocals
 from .loopir.passes.recompute import recompute
 from .loopir.passes.row_fusion import fuse_rows
 from .loopir.passes.rows.product_rows import fuse_products
@@ -59,6 +60,7 @@ PROGRAM_PASSES: tuple[tuple[str, ProgramPass], ...] = (
     ("number values", number_values),
     ("drop dead", drop_dead),
     ("share reciprocals", share_reciprocals),
+    ("fold factors", fold_factors),
     ("recompute", recompute),
     ("read through pieces", read_through_pieces),
     ("join pieces", join_pieces),

@@ -29,8 +29,10 @@ class Settings:
         are multiplied by its reciprocal. Each such quotient is off by up to 1.5 ULP, by a root up to 3, where a
         division is by 0.5. NaN, infinities and zeros come out the same where reciprocals are normal numbers, of
         divisors between 2e-308 and 4e307 (float32: 1e-38 and 8e37), and 0 and infinity themselves; sums with 0 and
-        products with 0 are left out, which changes signs of zeros, and NaN and infinities times 0. For one function:
-        ``function(f, fastmath=True)``.
+        products with 0 are left out, which changes signs of zeros, and NaN and infinities times 0. Literals between
+        2**-32 and 2**32 that a product is multiplied by are multiplied with each other first, signs and doubled
+        numbers too: no result is rounded more often than as written, but what overflows or underflows on its way,
+        within a factor of 2**64, may come out otherwise. For one function: ``function(f, fastmath=True)``.
     dtype_promotion : str
         ``"numpy"`` promotes mixed dtypes as NumPy 2 does, ``"strict"`` raises TypeError.
     default_dtype : str

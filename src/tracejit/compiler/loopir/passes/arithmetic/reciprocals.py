@@ -15,12 +15,12 @@ from itertools import count
 
 import numpy as np
 
-from ....core import settings
-from ...report import REWRITES, fired, wants
-from ..ir import Compute, Load, Nest, Program, walk
-from ..operands import Const, Name, Operand
-from ..statement import Statement
-from .dce import drop_dead
+from .....core import settings
+from ....report import REWRITES, fired, wants
+from ...ir import Compute, Load, Nest, Program, walk
+from ...operands import Const, Name, Operand
+from ...statement import Statement
+from ..dce import drop_dead
 
 
 def share_reciprocals(program: Program) -> Program:

@@ -1,0 +1,1 @@
+"""Passes on the arithmetic inside of nests, under ``fastmath`` only."""
