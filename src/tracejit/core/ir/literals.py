@@ -47,7 +47,8 @@ def of_literals(value: Value) -> np.ndarray | None:
 def _fits(node: Node) -> bool:
     op = node.op
     if op.literal:
-        return literal(node.outputs[0]).size <= _ELEMENTS  # type: ignore[union-attr]
+        array = literal(node.outputs[0])
+        return array is not None and array.size <= _ELEMENTS
     if not (node.inputs or op in (ops.fill, ops.iota)) or not op.traits.isdisjoint(_UNFIT):
         return False
     sizes = [v.spec.size for v in (*node.inputs, *node.outputs)]
