@@ -13,9 +13,11 @@ import tracejit as tf
 from checks import modes
 from checks.levels import LEVELS, assert_levels_agree, complete, derived
 from tracejit.compiler import pipeline
+from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Compute, Load, Nest, walk
 from tracejit.compiler.loopir.numbering.symmetry import Symmetry
 from tracejit.compiler.loopir.operands import Buffer, Const, Index
+from tracejit.compiler.loopir.passes.pairs import PairLoop
 from tracejit.compiler.loopir.scalar_ops import SCALAR_OPS
 from tracejit.core.dim import Assumptions
 from tracejit.core.ir.graph import Graph
@@ -153,6 +155,29 @@ def test_half_of_the_points_are_left():
     for f in WHOLE:
         assert not any((130 - 1) // 2 in axes for axes in sizes(f, 130)), f.__name__
     assert not any((63 - 1) // 2 in axes for axes in sizes(energy, 63))
+
+
+@pytest.mark.parametrize("size", [130, 131])
+def test_roots_that_quotients_share_are_computed_first_and_leave_every_bit(size, monkeypatch):
+    source, graph = traced(energy, size, "gradient")
+    assert graph is not None
+    x = np.random.default_rng(size).standard_normal((size, 3))
+
+    def run() -> tuple[list[bool], list[np.ndarray]]:
+        """Which of the loops over half of a row take roots, and what the program computes."""
+        program = pipeline.lower_graph(graph)
+        nests = [s for s in walk(program.body) if isinstance(s, Nest)]
+        rows = [n for n in nests if [a.size for a in n.axes] == [(size - 1) // 2]]
+        ops = [{s.op for s in n.body if isinstance(s, Compute)} for n in rows]
+        roots = ["sqrt" in each for each in ops if each]  # the others only copy
+        return roots, loopinterp.run(program, complete(graph, [x], source, "gradient"), {})[0]
+
+    split, found = run()
+    monkeypatch.setattr(PairLoop, "roots", lambda self, k, body: [])
+    whole, expected = run()
+    assert (split, whole) == ([True, False], [True])
+    for a, b in zip(found, expected, strict=True):
+        assert a.tobytes() == b.tobytes()
 
 
 def test_sums_are_as_careful_as_others_and_the_same_on_any_number_of_threads():

@@ -10,11 +10,13 @@ order as ever. Rows are done in blocks, so that threads can share them; how many
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....core import settings
 from ....core.dataclass import dataclass
 from ..ir import Combine, Compute, If, Load, Nest, Size_, Store
 from ..numbering.symmetry import Symmetry
@@ -319,7 +321,7 @@ class PairLoop:
         across = Axis(k, self.half, "reduce")
         if not self.rows:
             return [Nest([Axis(r, self.height), across], body, accs, tail)]
-        inside: list[Statement] = [Nest([across], body, accs, tail)]
+        inside: list[Statement] = [*self.roots(k, body), Nest([across], body, accs, tail)]
         if self.blocks * self.height > self.pairs.size:
             inside = self.if_row(row, inside)
         (p,) = self.fresh(1)
@@ -329,6 +331,32 @@ class PairLoop:
             Nest([Axis(r, self.height, "scan")], [*inside, *self.settled(r)]),
         ]
         return [Nest([Axis(b, self.blocks)], [*loops, self.handed_over(b)])] if blocked else loops
+
+    def roots(self, k: Name, body: list[Statement]) -> list[Statement]:
+        """Loops over a row that compute what the body divides by again and again; it loads that instead.
+
+        Roots take long, and what waits for them and for quotients by them fills the schedulers of processors.
+        """
+        divisors = Counter(str(s.args[1]) for s in body if isinstance(s, Compute) and s.op == "div")
+        divisors += Counter(
+            {
+                str(s.args[0]): n
+                for s in body
+                if isinstance(s, Compute) and s.op == "neg" and (n := divisors[s.out])
+            }
+        )
+        found = [s for s in body if isinstance(s, Compute) and s.op == "sqrt" and divisors[s.out] > 1]
+        if not found or settings.current().fastmath:
+            return []
+        roots = {s.out: self.w.buffer(s.dtype, self.half) for s in found}
+        (p,) = self.fresh(1)
+        before = _needed([s for s in body if s.defines()], roots.keys())
+        names = {k: p, **{n: self.w.fresh() for s in before for n in s.defines()}}
+        stores = [Store(b, Index(0, ((p, 1),)), names[root]) for root, b in roots.items()]
+        loads = {root: Load(root, b, Index(0, ((k, 1),))) for root, b in roots.items()}
+        body[:] = [loads.get(s.out, s) if isinstance(s, Compute) else s for s in body]
+        body[:] = _needed(body, [n for s in body if isinstance(s, (Combine, Store)) for n in s.uses()])
+        return [Nest([Axis(p, self.half)], [*all_renamed(before, names), *stores])]
 
     def handed_over(self, b: Name) -> Nest:
         """What a block adds to columns goes to a row of a table."""
@@ -449,6 +477,17 @@ class PairLoop:
         (out,) = self.fresh(1)
         made.append(Compute(out, "neg", (value,), t.acc.dtype, t.acc.dtype))
         return out
+
+
+def _needed(body: Sequence[Statement], names: Iterable[Name]) -> list[Statement]:
+    """The statements that these scalars depend on, and those that define none."""
+    live = set(names)
+    kept: list[Statement] = []
+    for s in reversed(body):
+        if not s.defines() or not live.isdisjoint(s.defines()):
+            live.update(s.uses())
+            kept.append(s)
+    return kept[::-1]
 
 
 def _put(index: Index, axis: Name, at: Index) -> Index:
