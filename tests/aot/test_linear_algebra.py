@@ -57,6 +57,31 @@ def test_a_library_finds_factors_of_stacks():
             np.testing.assert_allclose(own, right, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("complete", [False, True])
+def test_a_library_finds_the_factors_of_so_many_rows_as_there_are(complete):
+    both = tf.export(
+        lambda a: tf.linalg.qr(a, full_matrices=complete), ["f64[n,3]"], name="factors", outputs="value"
+    )
+    for n in (0, 1, 2, 3, 4, 40):
+        a = np.random.default_rng(n).normal(size=(n, 3))
+        for own, right in zip(both(a), np.linalg.qr(a, "complete" if complete else "reduced"), strict=True):
+            assert own.shape == right.shape
+            np.testing.assert_allclose(own, right, rtol=1e-11, atol=1e-11)
+
+
+def test_the_gradient_of_factors_holds_for_tall_matrices():
+    def loss(a):
+        q, r = tf.linalg.qr(a)
+        return tf.reduce_sum(q**3) + tf.reduce_sum(tf.sin(r))
+
+    art = tf.export(loss, ["f64[n,3]"], name="loss")
+    for n in (3, 4, 40):
+        a = np.random.default_rng(n).normal(size=(n, 3))
+        np.testing.assert_allclose(art(a)[1], tf.grad(loss)(tf.constant(a)), rtol=1e-9, atol=1e-9)
+    with pytest.raises(tf.errors.ShapeError, match="was made for 3 <= n"):
+        art(np.ones((2, 3)))
+
+
 @pytest.mark.parametrize("target", ["aarch64", "riscv64", "wasm32", "wasm32+simd128", "thumbv7em+fp64"])
 def test_code_is_made_for_other_machines(target):
     art = tf.export(further, ["f64[9,9]", "f64[9,k]"], name="further", outputs="value", targets=(target,))

@@ -17,6 +17,7 @@ from tracejit.core.dim import (
     holds,
     known,
     maximum,
+    minimum,
     nonnegative,
     parse,
     product,
@@ -50,6 +51,7 @@ def test_arithmetic_agrees_with_integers(a, b, env):
     assert evaluate(a // 3, env) == x // 3
     assert evaluate(a % 3, env) == x % 3
     assert evaluate(maximum(a, b), env) == max(x, y)
+    assert evaluate(minimum(a, b), env) == min(x, y)
     assert evaluate(product([a, b, 2]), env) == 2 * x * y
     assert x >= 0 or not nonnegative(a)
 

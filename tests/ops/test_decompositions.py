@@ -160,6 +160,29 @@ def test_an_element_that_is_no_number_makes_all_none(mode):
     assert np.isnan(mode(tf.linalg.eigvalsh)(a).numpy()).all()
 
 
+@pytest.mark.parametrize("name, traces", [("svd", 3), ("qr", 2)])
+@pytest.mark.parametrize("open_shape", [(None, 3), (3, None), (None, None)])
+def test_open_sizes_need_a_trace_for_each_order_of_the_two(name, traces, open_shape):
+    def loss(a):
+        return sum(tf.reduce_sum(tf.sin((k + 1.0) * x) + x**3) for k, x in enumerate(getattr(ops, name)(a)))
+
+    def slopes(a):
+        slope = tf.grad(loss)
+        return slope(a), tf.grad(lambda b: tf.reduce_sum(slope(b) ** 2))(a), tf.jvp(loss, (a,), (tf.cos(a),))[1]
+
+    compiled = tf.function(slopes, input_signature=[tf.TensorSpec(open_shape, tf.float64)])
+    factors = tf.function(getattr(ops, name), input_signature=[tf.TensorSpec(open_shape, tf.float64)])
+    for n in (5, 3, 2, 4, 1):
+        a = drawn((n if open_shape[0] is None else 3, 3 if open_shape[0] is None else n))
+        for own, right in zip(compiled(a), slopes(tf.constant(a)), strict=True):
+            np.testing.assert_allclose(own, right, rtol=1e-6, atol=1e-6)
+        for own, right in zip(factors(a), getattr(ops, name)(a), strict=True):
+            np.testing.assert_allclose(own, right, rtol=1e-11, atol=1e-11)
+    assert factors(np.ones([0 if n is None else n for n in open_shape]))[1].shape[-2 if name == "qr" else -1] == 0
+    assert factors.experimental_get_tracing_count() == 1
+    assert compiled.experimental_get_tracing_count() == traces
+
+
 def test_lanes():
     a = drawn((3, 4, 2))
     for f in (lambda a: tf.linalg.svd(a)[0], lambda a: tf.linalg.qr(a)[1], tf.linalg.pinv):
@@ -191,3 +214,20 @@ def test_vectors_of_equal_values_have_no_derivative_and_the_values_have():
 def test_what_calls_numpy_is_not_exported():
     with pytest.raises(NotExportable, match="computed by NumPy in Python"):
         tf.export(lambda a: tf.reduce_sum(tf.linalg.pinv(a)), ["f64[2,2]"], name="inverse")
+
+
+@pytest.mark.parametrize("shape", ["f64[n,3]", "f64[n,n]"])
+@pytest.mark.parametrize("name", ["svd", "eigh", "eig", "pinv", "expm"])
+def test_with_open_sizes_the_op_is_what_is_named(name, shape):
+    shape = "f64[n,n]" if name in ("eigh", "eig", "expm") else shape
+    with pytest.raises(NotExportable, match=f"^{name} is computed by NumPy in Python.* compute it outside"):
+        tf.export(getattr(tf.linalg, name), [shape], name="found", outputs="value")
+
+
+def test_least_squares_of_so_many_rows_as_there_are():
+    solved = tf.function(
+        lambda a, b: tnp.linalg.lstsq(a, b)[0], input_signature=[tf.TensorSpec((None, 3)), tf.TensorSpec((None,))]
+    )
+    for n in (12, 5, 3, 2):
+        a, b = drawn((n, 3)).astype("f4"), drawn(n).astype("f4")
+        np.testing.assert_allclose(solved(a, b), np.linalg.lstsq(a, b)[0], rtol=1e-3, atol=1e-3)

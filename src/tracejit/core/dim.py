@@ -153,10 +153,8 @@ class Dim:
         parts = []
         for monomial, factor in self.terms:
             body = "*".join(map(str, monomial))
-            text = (
-                body if factor == 1 and body else f"-{body}" if factor == -1 and body else f"{factor}*{body}"
-            )
-            parts.append(text if body else str(factor))
+            scale = {1: "", -1: "-"}.get(factor, f"{factor}*")
+            parts.append(f"{scale}{body}" if body else str(factor))
         return "+".join(parts).replace("+-", "-")
 
     __repr__ = __str__
@@ -214,6 +212,11 @@ def maximum(a: Size, b: Size) -> Size:
     if nonnegative(a - b):
         return a
     return b if nonnegative(b - a) else _opaque("max", a, b)
+
+
+def minimum(a: Size, b: Size) -> Size:
+    """The smaller of two sizes, without a guard."""
+    return a + b - maximum(a, b)
 
 
 def nonnegative(size: Size) -> bool:

@@ -229,7 +229,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     """
     a, b = map(wide_floats, arrays(a, b))
     a, b = matched((a, b), {})[0]
-    least = float(np.finfo(a.dtype).eps * max(a.shape)) if rcond is None or rcond < 0 else float(rcond)
+    least = None if rcond is None or rcond < 0 else float(rcond)
     x = products.matmul(ops.pinv(a, rcond=least), b)
     rank = matrix_rank(a, rtol=least)
     m, n = a.shape

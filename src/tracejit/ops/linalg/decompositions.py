@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.autodiff.batching import Batch, by_rows
 from ...core.autodiff.scattered import dense
-from ...core.dim import Size, known, product, same
+from ...core.dim import Size, minimum, product, same
 from ...core.errors import FailedComputation, GradientError, at, own_location, require
 from ...core.op import OPS, Joint, defop, floating, ops
 from ...core.spec import TensorSpec, shape_text
@@ -140,7 +140,7 @@ def _require_no_phase(turn: Any, scale: Any) -> None:
 
 def _svd_specs(a: TensorSpec, *, full_matrices: bool = False) -> tuple[TensorSpec, ...]:
     lead, m, n = _matrices(a)
-    k = min(known(m), known(n))
+    k = minimum(m, n)
     u, v = (m, n) if full_matrices else (k, k)
     return a.with_shape((*lead, m, u)), TensorSpec((*lead, k), _real(a.dtype)), a.with_shape((*lead, v, n))
 
@@ -156,7 +156,7 @@ def _svd_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
             f"take full_matrices=False{at(own_location())}"
         )
     if record.attrs.get("full_matrices"):
-        k = min(m, n)
+        k = minimum(m, n)
         lead = [(0, d, 1) for d in a.shape[:-2]]
         u = ops.slice(u, slices=(*lead, (0, m, 1), (0, k, 1)))
         vh = ops.slice(vh, slices=(*lead, (0, k, 1), (0, n, 1)))
@@ -195,9 +195,13 @@ def _inverse(s: Any) -> Any:
     return ops.divide(1.0, s)
 
 
+def _svd(a: np.ndarray, *, full_matrices: bool = False) -> Any:
+    return np.linalg.svd(a, full_matrices)
+
+
 @defop(
     vjp=Joint(_svd_vjp),
-    kernel=_by_lapack(np.linalg.svd, _svd_specs),
+    kernel=_by_lapack(_svd, _svd_specs),
     lower=Callback(),
     batch=lambda batch, a, *, full_matrices=False: ops.svd(a, full_matrices=full_matrices),
     traits=("expensive", "multiple", "may_fail"),
@@ -310,7 +314,7 @@ def eig(a: TensorSpec) -> tuple[TensorSpec, ...]:
 def _qr_specs(a: TensorSpec, *, complete: bool = False) -> tuple[TensorSpec, ...]:
     lead, m, n = _matrices(a)
     require(not lead, f"takes one matrix, got {shape_text(a.shape)}")
-    k = m if complete else min(known(m), known(n))
+    k = m if complete else minimum(m, n)
     return a.with_shape((m, k)), a.with_shape((k, n))
 
 
@@ -342,12 +346,18 @@ def _qr_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     gq = _zero(q) if gq is None else gq
     gr = _zero(r) if gr is None else gr
     if m >= n:
+        gq, q, gr, r = _cut(gq, m, n), _cut(q, m, n), _cut(gr, n, n), _cut(r, n, n)
         return [_tall(gq, gr, q, r)]
     rest = ops.slice(a, slices=((0, m, 1), (m, n - m, 1)))
-    left = [ops.slice(x, slices=((0, m, 1), (0, m, 1))) for x in (gr, r)]
     of_rest = ops.slice(gr, slices=((0, m, 1), (m, n - m, 1)))
+    gq, q, left, r = [_cut(x, m, m) for x in (gq, q, gr, r)]
     gq = ops.add(gq, ops.matmul(rest, swapped(of_rest)))
-    return [ops.concat(_tall(gq, left[0], q, left[1]), ops.matmul(q, of_rest), axis=1)]
+    return [ops.concat(_tall(gq, left, q, r), ops.matmul(q, of_rest), axis=1)]
+
+
+def _cut(x: Any, rows: Size, columns: Size) -> Any:
+    """The first rows and columns: what is the smaller of two sizes gets the name of the one that it is here."""
+    return x if x.shape == (rows, columns) else ops.slice(x, slices=((0, rows, 1), (0, columns, 1)))
 
 
 def _tall(gq: Any, gr: Any, q: Any, r: Any) -> Any:

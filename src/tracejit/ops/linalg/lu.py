@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.dim import Size, minimum
 from ...core.errors import require
 from ...core.op import defop
 from ...core.spec import TensorSpec, shape_text
@@ -138,7 +139,7 @@ REFLECTIONS = 32
 
 
 def _sizes_of_qr(a: Any, *, columns: Any) -> tuple[Any, ...]:
-    return (*a.shape, min(a.shape), columns, REFLECTIONS)
+    return (*a.shape, minimum(*a.shape), columns, REFLECTIONS)
 
 
 @defop(
@@ -148,8 +149,8 @@ def _sizes_of_qr(a: Any, *, columns: Any) -> tuple[Any, ...]:
     batch=by_lanes("qr_factor"),
     traits=(*_TRAITS, "multiple"),
 )
-def qr_factor(a: TensorSpec, *, columns: int) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
+def qr_factor(a: TensorSpec, *, columns: Size) -> tuple[TensorSpec, TensorSpec, TensorSpec]:
     """Q with so many columns and R of one finite matrix, and what the kernel keeps of its reflections."""
     m, n = a.shape
     require(a.dtype in KNOWN, f"takes matrices of float32 or float64, got {a.dtype}")
-    return a.with_shape((m, columns)), a.with_shape((columns, n)), a.with_shape((min(m, n), REFLECTIONS))
+    return a.with_shape((m, columns)), a.with_shape((columns, n)), a.with_shape((minimum(m, n), REFLECTIONS))
