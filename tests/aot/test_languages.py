@@ -171,6 +171,31 @@ def test_rust_has_all_kinds_of_numbers(mixture: Artifact, tmp_path: Path) -> Non
     ]
 
 
+def test_rust_of_numbers_alone_and_of_nothing(tmp_path: Path) -> None:
+    """Without arrays, without arguments, with an array that is not a result: no warning, in any edition."""
+    made = {
+        "number": tf.export(lambda x: x * 2.0, ["f64"], name="number", outputs="value"),
+        "fixed": tf.export(lambda: tf.constant([1.0, 2.0]), [], name="fixed", outputs="value"),
+        "first": tf.export(lambda x: x[0], ["f64[n]"], name="first", outputs="value"),
+    }
+    for art in made.values():
+        write(art, tmp_path, ".so", ".rs")
+    text = (
+        "mod number;\nmod fixed;\nmod first;\n\nfn main() {\n"
+        '    println!("{:?}", number::number(1.5).unwrap());\n'
+        '    println!("{:?}", fixed::fixed().unwrap());\n'
+        '    println!("{:?}", first::first(&[3.0, 4.0], 2).unwrap());\n}\n'
+    )
+    for edition in ("2015", "2021"):
+        command = [RUSTC[0], f"--edition={edition}", *RUSTC[2:], "main.rs"]
+        built([*command, *(part for name in made for part in ("-l", name))], tmp_path, text, "main.rs")
+    assert lines("main", tmp_path) == [
+        "Results { value: 3.0 }",
+        "Results { value: [1.0, 2.0] }",
+        "Results { value: 3.0 }",
+    ]
+
+
 def test_words_of_rust_are_no_names(word: Artifact, tmp_path: Path) -> None:
     write(word, tmp_path, ".so")
     (tmp_path / "type_.rs").write_text(word.bindings("rust"))

@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -143,3 +144,26 @@ def test_paths_may_be_bytes_and_missing_folders_are_named(scaled: list[Artifact]
     missing = tmp_path / "no" / "scaled.so"
     with pytest.raises(FileNotFoundError, match=r"scaled\.so"):
         scaled[0].write(missing)
+
+
+@pytest.mark.parametrize("name", ["max", "lambda", "import", "scaled"])
+def test_words_of_python_are_names_as_any(name: str, tmp_path: Path) -> None:
+    """Of the function, of its parameters, and what the module itself uses."""
+    weights = tf.Variable([2.0], dtype=tf.float64, name="lambda")
+
+    def f(_run, _np):
+        return tf.concat([_run[:-2], _np * weights], 0)
+
+    art = tf.export(f, ["f64[n]", "f64"], name=name, outputs="value", constants="argument")
+    art.write(tmp_path / f"lib{name}.so")
+    (tmp_path / "module.py").write_text(art.bindings("python"))
+    code = (
+        "import numpy as np, module\n"
+        f"f = getattr(module, {name!r}, None) or getattr(module, {name + '_'!r})\n"
+        "print(f(np.arange(4.0), 3.0, np.ones(1)).tolist())\n"
+        "try:\n    f(np.ones(1), 3.0, np.ones(1))\nexcept RuntimeError as error:\n    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines() == ["[0.0, 1.0, 3.0]", "the sizes must be such that 2 <= n"], done.stderr

@@ -211,3 +211,21 @@ def test_special_functions():
 
     art = tf.export(loss, ["f64", "f64", "f64[n]"], name="gamma_loss")
     assert art.verify().sample < 1e-13
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64", "float64", "complex128"])
+def test_sums_are_as_close_to_those_kept_as_their_numbers_are(dtype):
+    art = tf.export(lambda x: (tf.reduce_sum(x / 3), x * x), [f"{dtype}[n]"], name="sums", outputs="value")
+    assert art.verify().sample < {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6, "complex64": 1e-6}.get(
+        dtype, 1e-14
+    )
+
+
+def test_a_function_that_returns_nothing_is_refused():
+    with pytest.raises(tf.errors.NotExportable, match="nothing returns no array"):
+        tf.export(lambda x: None, ["f64"], name="nothing", outputs="value")
+
+
+def test_a_size_that_can_only_be_one_number_is_named():
+    with pytest.raises(tf.errors.NotExportable, match="holds for n == 6 only: write 6 in the place of n"):
+        tf.export(lambda x: tf.reshape(x, [2, 3]), ["f64[n]"], name="turned", outputs="value")

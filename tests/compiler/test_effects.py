@@ -57,3 +57,33 @@ def test_programs_are_valid_under_other_names(name: str):
     verify(other)
     assert all(n.startswith("other_") for s in walk(other.body) for n in s.uses())
     assert to_text(other).replace("other_", "") == to_text(program)
+
+
+LOOKED_UP = """
+program looked_up(n, k) -> (k)
+  input x: float64[n] slot 0
+  input i: int64[k] slot 1
+  temp flag: bool[1]
+  output y: float64[k] slot 0
+  v0 = flag[0]
+  fail 0 if v0 ()
+  for j < k
+    v1 = i[j]
+    v2 = {x}[v1]
+    y[j] = v2
+"""
+
+
+def test_places_in_what_may_be_empty_are_looked_up_behind_their_check():
+    """In memory that has an element the nest may move in front of the check: its positions are kept inside."""
+    checks, lookups = [], []
+    for size in ("n", "n+1", "4"):
+        text = LOOKED_UP.format(x="x").replace("float64[n]", f"float64[{size}]")
+        _, check, lookup = map(effects, parse(text.strip()).body)
+        checks.append(check)
+        lookups.append(lookup)
+    assert [c.conflicts(v) for c, v in zip(checks, lookups, strict=True)] == [True, False, False]
+    for nest in ("for j < k\n    v2 = x[j]\n    y[j] = v2", "for j < k\n    y[j] = 1.0"):
+        program = parse(f"{LOOKED_UP.strip().split('  for')[0]}  {nest}")
+        _, check, other = map(effects, program.body)
+        assert not check.conflicts(other)

@@ -433,8 +433,8 @@ class Artifact:
         Parameters
         ----------
         rtol : float, optional
-            How far results may be from those kept, relative to the largest; by default 1e-9, and 1e-4 for narrow
-            floats. Gradients are compared as well as differences allow.
+            How far results may be from those kept, relative to the largest; by default 1e-9, 1e-4 for float32 and
+            more for half precision. Gradients are compared as well as differences allow.
 
         Raises
         ------

@@ -91,7 +91,7 @@ def export(
     Raises
     ------
     NotExportable
-        The function needs Python, assigns Variables, or holds for some sizes only.
+        The function needs Python, assigns Variables, returns nothing, or holds for some sizes only.
     ValueError
         For `outputs`, `wrt`, `targets`, `constants` or a `name` that there is not, and a `sample` of other arrays.
     ArgumentError
@@ -112,7 +112,7 @@ def export(
     >>> print(art.signature)
     cubes(x: float64[n], vx: float64[n]) -> (gx: float64[n], hx: float64[n])
     """
-    return exported_program(
+    made = exported_program(
         f,
         specs,
         name=name,
@@ -124,6 +124,11 @@ def export(
         keep_graph=keep_graph,
         debug=debug,
     ).artifact
+    if not made.results:
+        raise NotExportable(
+            f"{name} returns no array, so that there is nothing to export{at(user_location())}"
+        )
+    return made
 
 
 class Exported(NamedTuple):
@@ -248,7 +253,8 @@ def _with_own_names(traced: Specialization, given: Declared) -> tuple[Graph, lis
     for have, want in pairs:
         if substitute(have, names) != want:
             raise NotExportable(
-                f"{traced.name} holds for {want} == {substitute(have, names)} only{_hint(have)}{at(user_location())}"
+                f"{traced.name} holds for {want} == {substitute(have, names)} only{_hint(have, want)}"
+                f"{at(user_location())}"
             )
     found = [(r, substitute(a, names), substitute(b, names)) for r, a, b in traced.graph.guards]
     sizes = dict.fromkeys(s for _, s in pairs if isinstance(s, Dim))
@@ -258,10 +264,10 @@ def _with_own_names(traced: Specialization, given: Declared) -> tuple[Graph, lis
     return graph, checks
 
 
-def _hint(size: Size) -> str:
-    if size == TYPICAL:
+def _hint(have: Size, want: Size) -> str:
+    if have == TYPICAL:
         return ": Python looked at the size and made a program of it, a loop or a list for example"
-    return ": give both one name"
+    return f": write {have} in the place of {want}" if isinstance(have, int) else ": give both one name"
 
 
 def _certain(relation: str, a: Size, b: Size) -> bool:

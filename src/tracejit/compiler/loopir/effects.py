@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.dataclass import dataclass
-from .ir import Nest, walk
+from ...core.dim import nonnegative
+from .ir import Fail, Nest, walk
 from .operands import Buffer
-from .statement import Access, Statement
+from .statement import Access, OfElement, Statement
 
 OUTSIDE = "the world outside"
+CHECKS = "whether the program goes on"
 
 
 @dataclass(slots=True)
@@ -23,7 +25,9 @@ class Effects:
     Attributes
     ----------
     reads, writes : set
-        Buffers, scalars of the block around it by name, sizes as ``("size", atom)``, and ``OUTSIDE``.
+        Buffers, scalars of the block around it by name, sizes as ``("size", atom)``, ``OUTSIDE`` and
+        ``CHECKS``. What looks up a computed position in memory that may be empty reads ``CHECKS``: positions are kept
+        within an axis that has any, and the check that fails where there are none must have been made before.
     """
 
     reads: set[Any]
@@ -48,22 +52,30 @@ def effects(statement: Statement) -> Effects:
     reads: set[Any] = set()
     writes: set[Any] = set(statement.defines())
     inner: set[str] = set()
+    axes: set[str] = set()
+    positions: set[str] = set()
     for s in walk([statement]):
         reads.update(s.uses())
         inner.update(s.defines())
         if isinstance(s, Access):  # arithmetic, most of all, touches no memory
             reads.update(s.reads())
             writes.update(s.writes())
+            if isinstance(s, OfElement) and not nonnegative(s.buffer.size - 1):
+                positions.update(s.index.symbols)
         for size in s.dims():
             reads.update([("size", a.name) for a in size.atoms()])
         if s.has_blocks:
-            inner.update(s.introduces())
+            axes.update(s.introduces())
             writes.update(s.fills)
         if s.binds is not None:
             writes.add(("size", s.binds))
         if s.ordered:
             writes.add(OUTSIDE)
-    return Effects(reads - inner, writes)
+        if isinstance(s, Fail):
+            writes.add(CHECKS)
+    if not positions <= axes:
+        reads.add(CHECKS)
+    return Effects(reads - inner - axes, writes)
 
 
 def sequences(body: list[Statement]) -> Iterator[list[Statement]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 
 from tracejit.core.dim import Dim, Size, substitute
 from tracejit.runtime.exported.interface import Interface, signature_text
@@ -14,6 +15,7 @@ _TEMPLATE = '''\
 Calls {library}, which stands beside this file. Needs NumPy{needs}.
 """
 
+import builtins as _builtins
 import ctypes as _ctypes
 import operator as _operator
 import os as _os
@@ -21,9 +23,9 @@ import os as _os
 import numpy as _np
 {imports}
 _library = _ctypes.CDLL(_os.path.join(_os.path.dirname(_os.path.abspath(__file__)), "{library}"))
-_call = _library.{name}
+_call, _error = _library["{name}"], _library["{name}_error"]
 _call.argtypes = [_ctypes.c_void_p] * {pointers} + [_ctypes.c_int64] * {sizes}{work_type}
-_library.{name}_error.restype = _ctypes.c_char_p
+_error.restype = _ctypes.c_char_p
 
 _NAMES = {names!r}
 _INPUTS = [_np.dtype(name) for name in {inputs!r}]
@@ -31,14 +33,14 @@ _OUTPUTS = [_np.dtype(name) for name in {outputs!r}]
 _SIZES = {places!r}  # input and axis
 
 
-def {name}({parameters}):
+def {function}({parameters}):
     """{outline}"""
     return _run(({given}))
 
 
 def _shapes({atoms}):
     """The shapes of inputs and outputs, and bytes of work, by the sizes."""
-    floordiv = _operator.floordiv
+    floordiv, max = _operator.floordiv, _builtins.max
     return {input_shapes}, {output_shapes}, {work}
 
 
@@ -55,16 +57,16 @@ def _run(given):
     try:
         sizes = [inputs[index].shape[axis] for index, axis in _SIZES]
     except IndexError:
-        raise ValueError("an array has too few axes: " + {name}.__doc__) from None
+        raise ValueError("an array has too few axes: " + {function}.__doc__) from None
     shapes, results, work = _shapes(*sizes)
     for name, x, shape in zip(_NAMES, inputs, shapes):
         if x.shape != shape:
             raise ValueError(f"{{name}} has the shape {{x.shape}} where {{shape}} is needed")
-    outputs = [_np.empty(shape, dtype) for shape, dtype in zip(results, _OUTPUTS)]
+    outputs = [_np.empty(_np.maximum(shape, 0), dtype) for shape, dtype in zip(results, _OUTPUTS)]
     addresses = [x.__array_interface__["data"][0] for x in (*inputs, *outputs)]
     status = _call(*addresses, *sizes{work_argument})
     if status:
-        raise RuntimeError(_library.{name}_error(status).decode())
+        raise RuntimeError(_error(status).decode())
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 '''
 
@@ -81,9 +83,12 @@ def python_module(interface: Interface, signature: Signature, library: str) -> s
     """
     atoms: dict[str, Size] = {name: Dim.of(f"size_{name}") for name, _, _ in signature.atoms}
     worked = interface.work != 0
+    taken: set[str] = {"_run"}
+    parameters = [_named(name, taken) for name in interface.inputs]
     narrow = any(dtype.name == "bfloat16" for dtype, _ in (*signature.inputs, *signature.outputs))
     return _TEMPLATE.format(
         name=interface.name,
+        function=_named(interface.name, set()),
         outline=signature_text(interface, signature),
         library=library,
         needs=" and ml_dtypes" if narrow else "",
@@ -96,13 +101,21 @@ def python_module(interface: Interface, signature: Signature, library: str) -> s
         inputs=[dtype.name for dtype, _ in signature.inputs],
         outputs=[dtype.name for dtype, _ in signature.outputs],
         places=[(index, axis) for _, index, axis in signature.atoms],
-        parameters=", ".join(interface.inputs),
-        given="".join(f"{name}, " for name in interface.inputs).rstrip(),
+        parameters=", ".join(parameters),
+        given="".join(f"{name}, " for name in parameters).rstrip(),
         atoms=", ".join(map(str, atoms.values())),
         input_shapes=_shapes(signature.inputs, atoms),
         output_shapes=_shapes(signature.outputs, atoms),
         work=substitute(interface.work, atoms),
     )
+
+
+def _named(name: str, taken: set[str]) -> str:
+    """A name of Python's like `name` that nothing has yet."""
+    while iskeyword(name) or name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def _shapes(specs: Sequence[ArraySpec], atoms: Mapping[str, Size]) -> str:

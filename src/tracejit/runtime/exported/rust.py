@@ -30,13 +30,12 @@ _TEMPLATE = """\
 
 #![allow(dead_code, non_snake_case, clippy::too_many_arguments)]
 
-use std::convert::TryFrom;
-use std::ffi::{{c_char, CStr}};
+{converting}use std::ffi::{{c_char, CStr}};
 
 unsafe extern "C" {{
     #[link_name = "{name}"]
     fn call(
-        {c_parameters},
+        {c_parameters}
     ) -> i32;
     #[link_name = "{name}_error"]
     fn message(status: i32) -> *const c_char;
@@ -71,33 +70,33 @@ impl std::error::Error for Error {{}}
 /// The results of [`{function}`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Results {{
-    {fields},
+    {fields}
 }}
 
 /// Computes the results, in new memory.
 ///
 {arrays}
 pub fn {function}(
-    {inputs},
+    {inputs}
 ) -> Result<Results, Error> {{
-{lengths}    let mut results = Results {{
-        {made},
+{own_lengths}    let mut results = Results {{
+        {made}
     }};
 {own_work}    self::{function}_into(
-        {passed},
+        {passed}
     )?;
     Ok(results)
 }}
 
 /// Computes the results in memory of the caller's, and allocates none{and_work}.
 pub fn {function}_into(
-    {all},
+    {all}
 ) -> Result<(), Error> {{
 {lengths}{checks}    // SAFETY: each pointer is to as many elements as the function reads or writes, which was checked,
     // and nobody else has borrowed what it writes to.
     let status = unsafe {{
         self::call(
-            {c_arguments},
+            {c_arguments}
         )
     }};
     if status == 0 {{ Ok(()) }} else {{ Err(Error::Status(status)) }}
@@ -107,7 +106,7 @@ _LENGTHS = """
 /// How many elements each array has.
 fn lengths({sizes}) -> [usize; {count}] {{
 {wide}    [
-        {lengths},
+        {lengths}
     ]
 }}
 
@@ -150,8 +149,11 @@ def rust(interface: Interface, signature: Signature) -> str:
     function = interface.name + ("_" if interface.name in _WORDS | _HELPERS else "")
     inputs = [f"{p.name}: {_given(p)}" for p in s.inputs]
     into = [*(p.name for p in s.inputs), *(f"&mut results.{p.name}" for p in s.outputs), *sizes]
+    known = f"    let elements = self::lengths({', '.join(sizes)});\n"
+    converts = arrays or isinstance(s.work, Dim)
     text = _TEMPLATE.format(
         outline=comment(signature_text(interface, signature), "//"),
+        converting="use std::convert::TryFrom;\n" if converts else "",
         name=interface.name,
         function=function,
         notes=_notes(s),
@@ -160,7 +162,8 @@ def rust(interface: Interface, signature: Signature) -> str:
         fields=_lines([f"pub {p.name}: {_owned(p)}" for p in s.outputs], 4),
         arrays="\n".join(f"/// - `{p.name}`: {_shape(p)}" for p in s.arrays),
         inputs=_lines([*inputs, *typed], 4),
-        lengths=f"    let elements = self::lengths({', '.join(sizes)});\n" if arrays else "",
+        own_lengths=known if any(p.shape for p in s.outputs) else "",
+        lengths=known if arrays else "",
         made=_lines([f"{p.name}: {_fresh(p, len(inputs) + k)}" for k, p in enumerate(s.outputs)], 8),
         own_work=f"    let mut work = vec![0u8; {work}];\n" if work else "",
         passed=_lines([*into, *(["&mut work"] if work else [])], 8),
@@ -182,7 +185,8 @@ def rust(interface: Interface, signature: Signature) -> str:
 
 
 def _lines(parts: list[str], indent: int) -> str:
-    return (",\n" + " " * indent).join(parts)
+    """Each on a line of its own, with a comma behind it."""
+    return ("\n" + " " * indent).join(f"{part}," for part in parts)
 
 
 def _work(s: Sides, sizes: list[str]) -> str:
