@@ -141,3 +141,96 @@ def test_metrics_that_are_means_leave_steps_out_too(run_eagerly):
     np.testing.assert_allclose(
         found["weighted"], (right * each)[counts].sum() / each[counts].sum(), rtol=1e-5
     )
+
+
+def masked_predictions():
+    """Predictions of 2 x 4 steps with a mask, and what they are."""
+    embedding = L.Embedding(4, 3, mask_zero=True)
+    numbers = np.array([[1, 2, 0, 0], [3, 0, 1, 2]])
+    return embedding(numbers), numbers != 0
+
+
+LABELS = np.array([[0, 1, 2, 0], [1, 2, 0, 2]])
+OF_STEPS = np.array([[1.0, 2.0, 3.0, 4.0], [0.5, 1.0, 2.0, 1.0]], "float32")
+
+
+# As keras 3.15 has them: a loss that a program calls itself leaves steps out as that of fit() does.
+@pytest.mark.parametrize("weights", [None, OF_STEPS])
+@pytest.mark.parametrize("run", [tf.function, lambda f: f])
+def test_losses_that_are_called_leave_steps_out(weights, run):
+    embedding, numbers = L.Embedding(4, 3, mask_zero=True), tf.constant([[1, 2, 0, 0], [3, 0, 1, 2]])
+
+    @run
+    def value(reduction):
+        loss = tf.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=reduction)
+        return loss(LABELS, embedding(numbers), weights)
+
+    scores, counts = embedding(numbers).numpy(), numbers.numpy() != 0
+    each = np.log(np.exp(scores).sum(-1)) - np.take_along_axis(scores, LABELS[..., None], -1)[..., 0]
+    weight = counts * (1.0 if weights is None else weights)
+    weighted = each * weight
+    np.testing.assert_allclose(value("none"), weighted, rtol=1e-5)
+    np.testing.assert_allclose(value("sum"), weighted.sum(), rtol=1e-5)
+    np.testing.assert_allclose(value("sum_over_batch_size"), weighted.sum() / counts.sum(), rtol=1e-5)
+    np.testing.assert_allclose(value("mean_with_sample_weight"), weighted.sum() / weight.sum(), rtol=1e-5)
+
+
+def test_a_sum_in_training_does_not_make_the_steps_that_count_weigh_more():
+    net = tf.Sequential([L.Embedding(4, 3, mask_zero=True), L.Dense(2)])
+    numbers, labels = np.array([[1, 2, 0, 0], [3, 0, 1, 2]]), np.ones((2, 4, 2), "float32")
+    net.compile("sgd", tf.losses.MeanSquaredError(reduction="sum"))
+    found = net.evaluate(numbers, labels, verbose=0)
+    each = ((net(numbers).numpy() - labels) ** 2).mean(-1)
+    np.testing.assert_allclose(found, each[numbers != 0].sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_an_ignored_class_is_left_out_of_the_mean(compiled):
+    scores, labels = np.sin(np.arange(12.0)).reshape(4, 3).astype("float32"), np.array([0, -1, 2, -1])
+    loss = tf.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=-1)
+    value = (tf.function(loss) if compiled else loss)(labels, scores)
+    kept = labels >= 0
+    each = np.log(np.exp(scores).sum(-1))[kept] - scores[kept, labels[kept]]
+    np.testing.assert_allclose(value, each.mean(), rtol=1e-5)
+
+
+def test_attention_leaves_the_masks_of_what_it_is_given():
+    x, counts = masked_predictions()
+    layer = L.MultiHeadAttention(2, 3)
+    first, second = layer(x, x), layer(x, x)
+    np.testing.assert_array_equal(first, second)
+    assert steps_of(x) == steps_of(first) == steps_of(L.Add()([x, first])) == counts.astype(int).tolist()
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_statistics_of_batches_are_of_steps_that_count(compiled):
+    layer = L.BatchNormalization(momentum=0.0, epsilon=0.0)
+    x, counts = (
+        np.sin(np.arange(24.0)).reshape(2, 4, 3).astype("float32"),
+        np.array([[1, 1, 0, 0], [1, 0, 1, 1]], bool),
+    )
+    call = tf.function(layer) if compiled else layer
+    y = call(tf.constant(x), training=True, mask=counts)
+    mean, variance = x[counts].mean(0), x[counts].var(0)
+    np.testing.assert_allclose(layer.moving_mean, mean, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(layer.moving_variance, variance, rtol=1e-5)
+    np.testing.assert_allclose(y, (x - mean) / np.sqrt(variance), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="takes a mask of the inputs without their last axis"):
+        layer(x, mask=counts[..., None], training=True)
+
+
+def test_functions_as_layers_are_given_masks_and_say_them():
+    x, counts = masked_predictions()
+    assert steps_of(L.Lambda(lambda v: v * 2.0)(x)) is None
+    assert (
+        steps_of(L.Lambda(lambda v: v + 0.0, mask=lambda v, mask: tf.logical_not(mask))(x))
+        == (1 - counts).tolist()
+    )
+    assert (
+        steps_of(L.Lambda(lambda v: v * 1.0, mask=tf.constant(counts))(tf.zeros((2, 4))))
+        == counts.astype(int).tolist()
+    )
+    weigh = L.Lambda(lambda v, mask=None: v * tf.cast(mask, v.dtype)[..., tf.newaxis])
+    np.testing.assert_array_equal(weigh(x), x.numpy() * counts[..., None])
+    scale = L.Lambda(lambda v, k, training=None: v * (k if training else 1.0), arguments={"k": 3.0})
+    np.testing.assert_array_equal(scale(x, training=True), x.numpy() * np.float32(3.0))

@@ -9,6 +9,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..models.arguments import among_parameters
 from ..nn import activations
 from ..nn import common as neural
 from ..nn.dense import dense
@@ -205,22 +206,53 @@ class Softmax(Layer):
 
 
 class Lambda(Layer):
-    """Any `function` of tensors as a layer; Variables it uses are not its own.
+    """Any function of tensors as a layer; Variables it uses are not its own.
+
+    Parameters
+    ----------
+    function : callable
+        Called with the inputs, and with ``mask`` and ``training`` where it has parameters of these names.
+    output_shape : any
+        Accepted for programs written for other libraries, and ignored: shapes are those of results.
+    mask : callable or tensor, optional
+        ``mask(inputs, mask)`` says which steps of the result count, by those of the inputs, or a tensor says it. Without
+        one no mask is handed on.
+    arguments : dict, optional
+        Further arguments of `function`, by name.
+    **options
+        As for :class:`Layer`.
 
     Examples
     --------
     >>> import tracejit as tf
     >>> print(tf.layers.Lambda(lambda x: x * 2.0)([[1.0, 2.0]]))
     tf.Tensor([[2. 4.]], shape=(1, 2), dtype=float32)
+    >>> print(tf.layers.Lambda(lambda x, k: x * k, arguments={"k": 3.0})([[1.0, 2.0]]))
+    tf.Tensor([[3. 6.]], shape=(1, 2), dtype=float32)
     """
 
-    def __init__(self, function: Callable[[Any], Any], **options: Any):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        output_shape: Any = None,
+        mask: Any = None,
+        arguments: dict[str, Any] | None = None,
+        **options: Any,
+    ):
         super().__init__(**options)
-        self.function = function
+        self.function, self.mask, self.arguments = function, mask, arguments
+        self.supports_masking = mask is not None
 
-    def call(self, inputs: Any) -> Any:
-        """What the function returns."""
-        return self.function(inputs)
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """What the function for masks says of `inputs` and their `mask`, or the tensor that it was made with."""
+        return self.mask(inputs, mask) if callable(self.mask) else self.mask
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        """What the function returns for `inputs`, and for `mask` and `training` where it takes these."""
+        given: dict[str, Any] = dict(self.arguments or {})
+        known = among_parameters(self.function)
+        given |= {k: v for k, v in (("mask", mask), ("training", training)) if k in known}
+        return self.function(inputs, **given)
 
 
 class Flatten(Layer):

@@ -8,6 +8,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..losses.distances import EPSILON
 from ..nn import common as neural
 from .layer import Layer, is_training
 
@@ -169,14 +170,25 @@ class BatchNormalization(_Normalization):
             "moving_variance", shape, self.moving_variance_initializer, trainable=False
         )
 
-    def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
-        """The features, normalised."""
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
+        """The features, normalised.
+
+        Statistics are taken over the steps that count, where `mask`, of the shape of `inputs` without their last axis,
+        is True; ValueError for one of another rank.
+        """
         rank = len(inputs.shape)
+        if mask is not None and len(mask.shape) != rank - 1:
+            raise ValueError(
+                f"{self.name} takes a mask of the inputs without their last axis, {inputs.shape[:-1]}, got one of "
+                f"{mask.shape}{at_user_line()}"
+            )
         mean: Any
         variance: Any
         if is_training(training) and self.trainable:
             others = [a for a in range(rank) if a not in self._axes(rank)]
-            mean, variance = neural.moments(inputs, others)
+            mean, variance = (
+                neural.moments(inputs, others) if mask is None else _moments_of_steps(inputs, mask, others)
+            )
             self._follow(self.moving_mean, mean)
             self._follow(self.moving_variance, variance)
         else:
@@ -188,3 +200,15 @@ class BatchNormalization(_Normalization):
         with tf.autodiff.stop_recording():
             new = running.current() * self.momentum + tf.stop_gradient(now) * (1.0 - self.momentum)
             running.assign(tf.cast(new, dtype=running.dtype))
+
+
+def _moments_of_steps(x: Any, mask: Any, axes: list[int]) -> tuple[Any, Any]:
+    """Mean and variance of the steps that count; both are 0 where none does."""
+    counts = tf.broadcast_to(
+        tf.expand_dims(tf.cast(tf.convert_to_tensor(mask), dtype="bool"), -1), shape=x.shape
+    )
+    number: Any = tf.reduce_sum(tf.cast(counts, dtype=x.dtype), axes, keepdims=True) + EPSILON
+    mean = tf.reduce_sum(tf.where(counts, x, 0.0), axes, keepdims=True) / number
+    apart = tf.where(counts, x - mean, 0.0)
+    variance = tf.reduce_sum(tf.square(apart), axes, keepdims=True) / number
+    return tf.squeeze(mean, axes), tf.squeeze(variance, axes)

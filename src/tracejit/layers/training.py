@@ -17,7 +17,6 @@ from ..callbacks.reporting import ProgbarLogger, Report
 from ..errors import at_user_line
 from ..losses import classes as losses
 from ..losses.loss import as_loss
-from ..losses.steps import OfSteps
 from ..metrics import find_metric as metrics
 from ..metrics.means import Mean
 from ..metrics.metric import Metric
@@ -107,7 +106,7 @@ class Trainer:
         return (
             None
             if loss is None
-            else OutputLosses(loss, weights, self._outputs, lambda given: OfSteps(as_loss(losses.get(given))))
+            else OutputLosses(loss, weights, self._outputs, lambda given: as_loss(losses.get(given)))
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -152,7 +151,7 @@ class Trainer:
     def _asked_loss(self, y: Any, y_pred: Any, sample_weight: Any) -> Any:
         if y is None:
             raise ValueError(f"the loss is of labels and predictions, there are no labels{at_user_line()}")
-        loss = self.loss if isinstance(self.loss, OutputLosses) else OfSteps(as_loss(self.loss))
+        loss = self.loss if isinstance(self.loss, OutputLosses) else as_loss(self.loss)
         return loss(labels_as(y, y_pred), y_pred, sample_weight)
 
     def train_step(self, data: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import tracejit as tf
 
 from ..nn import cross_entropy
 from .distances import EPSILON, mean, pair
+from .steps import give_mask
 
 
 def binary_crossentropy(
@@ -111,7 +112,7 @@ def sparse_categorical_crossentropy(
         Distributions, or with `from_logits` what a softmax makes one of; the accurate way.
     from_logits : bool
     ignore_class : int, optional
-        A label, perhaps of no class, whose loss is 0.
+        A label, perhaps of no class, whose loss is 0; the mean of a :class:`Loss` leaves it out.
     axis : int
 
     Raises
@@ -129,7 +130,9 @@ def sparse_categorical_crossentropy(
     if ignore_class is None:
         return _of_class(y_true, y_pred, from_logits)
     kept = tf.not_equal(y_true, ignore_class)
-    return tf.where(kept, _of_class(tf.where(kept, y_true, 0), y_pred, from_logits), 0.0)
+    losses = tf.where(kept, _of_class(tf.where(kept, y_true, 0), y_pred, from_logits), 0.0)
+    give_mask(losses, kept)
+    return losses
 
 
 def labels_and_scores(y_true: Any, y_pred: Any, axis: int = -1) -> tuple[Any, Any]:

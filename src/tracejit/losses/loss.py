@@ -12,6 +12,7 @@ from ..math.no_nan import divide_no_nan
 from ..models.configuration import Configurable
 from ..models.policies import is_short
 from .distances import mean, pair
+from .steps import both, mask_of, weight_in_a_mean, weight_of_steps
 
 _MEANS = ("sum_over_batch_size", "mean", "auto")
 _WEIGHTED = "mean_with_sample_weight"
@@ -69,8 +70,10 @@ class Loss(Configurable):
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> tf.Tensor:
         """The loss of predictions; `sample_weight` broadcasts against one number per example.
 
-        The mean divides by the number of examples, not by the sum of their weights.
+        The mean divides by the number of examples, not by the sum of their weights. Where layers have said which steps
+        of the predictions count, the others cost nothing, and the mean is that of the steps that count.
         """
+        mask = mask_of(y_pred)
         y_pred = tf.convert_to_tensor(y_pred)
         if is_short(y_pred.dtype):
             y_pred = tf.cast(y_pred, "float32")
@@ -80,6 +83,10 @@ class Loss(Configurable):
         except tf.ShapeError as error:
             error.add_note(f"in the loss {self.name!r} of labels {y_true.spec} and predictions {y_pred.spec}")
             raise
+        mask = both(mask, mask_of(losses))
+        if mask is not None:
+            weigh = weight_in_a_mean if self.reduction in _MEANS else weight_of_steps
+            sample_weight = weigh(sample_weight, mask)
         weight: Any = None
         if sample_weight is not None:
             weight, losses = pair(sample_weight, losses)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -40,21 +39,13 @@ def _keep(x: Any, mask: Any) -> None:
     _masks[x.serial] = weakref.ref(x, partial(_masks.pop, x.serial)), mask
 
 
-class OfSteps:
-    """A loss of which those steps count that the mask of the predictions leaves, each the more."""
-
-    def __init__(self, loss: Callable[..., Any]):
-        self.loss = loss
-
-    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None) -> Any:
-        """The loss of labels and predictions; `weight` is that of examples."""
-        return self.loss(y_true, y_pred, _as_mean_over_all(weight, mask_of(y_pred)))
+def both(a: Any, b: Any) -> Any:
+    """The steps that count by two masks, each of which may be None: all."""
+    return b if a is None else a if b is None else tf.logical_and(a, b)
 
 
-def _as_mean_over_all(weight: Any, mask: Any) -> Any:
+def weight_in_a_mean(weight: Any, mask: Any) -> Any:
     """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
-    if mask is None:
-        return weight
     counts: Any = tf.cast(mask, dtype=float)
     more = tf.cast(tf.size(mask), dtype=float) / tf.maximum(tf.reduce_sum(counts), 1e-7)
     return weight_of_steps(weight, counts * more)

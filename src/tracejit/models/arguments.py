@@ -27,3 +27,11 @@ def wants_training(call: Callable[..., Any]) -> bool:
     """Has the argument ``training`` of the `call` of a class no default?"""
     parameter = inspect.signature(call).parameters.get("training")
     return parameter is not None and parameter.default is parameter.empty
+
+
+def among_parameters(function: Callable[..., Any]) -> frozenset[str]:
+    """The names of what a function takes; none of one that does not tell."""
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
