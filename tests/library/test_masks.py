@@ -53,6 +53,28 @@ def test_steps_one_after_the_other():
 def test_steps_that_do_not_count_are_no_factors():
     y = L.Multiply()([Marks(FIRST)(tf.constant(X)), tf.constant(X)])
     np.testing.assert_allclose(y, np.where(FIRST[..., None], X * X, X), rtol=1e-6)
+    y = L.Multiply()([Marks(FIRST)(tf.constant(X)), Marks(SECOND)(tf.constant(X))])
+    power = (FIRST.astype(int) + SECOND)[..., None]
+    np.testing.assert_allclose(y, np.where(power == 0, 0.0, np.where(power == 1, X, X * X)), rtol=1e-6)
+
+
+# As keras 3.15 has them.
+@pytest.mark.parametrize(("layer", "choose"), [(L.Maximum, np.maximum), (L.Minimum, np.minimum)])
+def test_steps_that_do_not_count_are_not_chosen(layer, choose):
+    first, second = X, np.cos(X)
+    a, b = Marks(FIRST)(tf.constant(first)), Marks(SECOND)(tf.constant(second))
+    both, mask, other = choose(first, second), FIRST[..., None], SECOND[..., None]
+    np.testing.assert_array_equal(layer()([a, tf.constant(second)]), np.where(mask, both, second))
+    np.testing.assert_array_equal(layer()([tf.constant(first), b]), np.where(other, both, first))
+    known = np.where(mask & other, both, np.where(mask, first, second))
+    np.testing.assert_array_equal(layer()([a, b])[:, :3], known[:, :3])
+    three = layer()([a, b, tf.constant(first * 0.5)])
+    np.testing.assert_array_equal(three[:, :3], choose(known, first * np.float32(0.5))[:, :3])
+    x = tf.Variable(first)
+    with tf.GradientTape() as tape:
+        y = layer()([Marks(FIRST)(x + 0.0), tf.constant(second)])
+    chosen = mask & (both == first)
+    np.testing.assert_array_equal(tape.gradient(y, x), chosen.astype("float32"))
 
 
 @pytest.mark.parametrize(
@@ -234,3 +256,11 @@ def test_functions_as_layers_are_given_masks_and_say_them():
     np.testing.assert_array_equal(weigh(x), x.numpy() * counts[..., None])
     scale = L.Lambda(lambda v, k, training=None: v * (k if training else 1.0), arguments={"k": 3.0})
     np.testing.assert_array_equal(scale(x, training=True), x.numpy() * np.float32(3.0))
+
+
+def test_a_softmax_of_the_entries_that_count():
+    counts = np.array([[1, 0, 1], [0, 0, 0], [1, 1, 1], [0, 1, 0]], bool)[np.newaxis]
+    y = L.Softmax()(tf.constant(X), mask=counts)
+    powers = np.exp(X) * counts
+    np.testing.assert_allclose(y, powers / np.maximum(powers.sum(-1, keepdims=True), 1e-30), rtol=1e-6)
+    np.testing.assert_array_equal(L.Softmax()(Marks(FIRST)(tf.constant(X))), L.Softmax()(tf.constant(X)))

@@ -200,9 +200,16 @@ class Softmax(Layer):
         super().__init__(**options)
         self.axis, self.supports_masking = axis, True
 
-    def call(self, inputs: Any) -> tf.Tensor:
-        """The activation of the inputs."""
-        return activations.softmax(inputs, self.axis)
+    def call(self, inputs: Any, mask: Any = None) -> tf.Tensor:
+        """The activation of the inputs; 0 where `mask`, of bools and of the rank of `inputs`, is False.
+
+        A mask of steps leaves nothing out here: it is handed on.
+        """
+        if mask is None or len(mask.shape) != len(inputs.shape):
+            return activations.softmax(inputs, self.axis)
+        counts = tf.cast(tf.convert_to_tensor(mask), dtype="bool")
+        lowest = -3e4 if inputs.dtype == "float16" else -1e9
+        return tf.where(counts, activations.softmax(tf.where(counts, inputs, lowest), self.axis), 0.0)
 
 
 class Lambda(Layer):
@@ -215,8 +222,8 @@ class Lambda(Layer):
     output_shape : any
         Accepted for programs written for other libraries, and ignored: shapes are those of results.
     mask : callable or tensor, optional
-        ``mask(inputs, mask)`` says which steps of the result count, by those of the inputs, or a tensor says it. Without
-        one no mask is handed on.
+        ``mask(inputs, mask)`` says which steps of the result count, by those of the inputs, or a tensor says it.
+        Without one no mask is handed on.
     arguments : dict, optional
         Further arguments of `function`, by name.
     **options

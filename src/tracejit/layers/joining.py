@@ -20,10 +20,25 @@ def _any_of(masks: Sequence[Any]) -> Any:
     return functools.reduce(tf.logical_or, masks)
 
 
+def _spread(mask: Any, x: Any) -> Any:
+    """A mask of steps with axes of size 1 for the others of `x`."""
+    return tf.reshape(mask, shape=(*mask.shape, *([1] * (len(x.shape) - len(mask.shape)))))
+
+
 def _one_where_left_out(x: Any, mask: Any) -> Any:
-    if mask is None:
-        return x
-    return tf.where(tf.reshape(mask, shape=(*mask.shape, *([1] * (len(x.shape) - len(mask.shape))))), x, 1.0)
+    return x if mask is None else tf.where(_spread(mask, x), x, 1.0)
+
+
+def _of_those_that_count(choose: Any, inputs: Sequence[Any], mask: Any) -> Any:
+    """What `choose` makes of pairs of inputs, where a step that does not count in one is that of the other."""
+    masks = [None] * len(inputs) if mask is None else mask
+    result, counts = inputs[0], masks[0]
+    for x, own in zip(inputs[1:], masks[1:], strict=True):
+        other = x if own is None else tf.where(_spread(own, x), x, result)
+        before = result if counts is None else tf.where(_spread(counts, result), result, other)
+        counts = None if own is None or counts is None else tf.logical_or(own, counts)
+        result = choose(before, other)
+    return result
 
 
 class _Joining(Layer):
@@ -121,9 +136,9 @@ class Maximum(_Joining):
     tf.Tensor([[3. 2.]], shape=(1, 2), dtype=float32)
     """
 
-    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
-        """The largest."""
-        return functools.reduce(tf.maximum, inputs)
+    def call(self, inputs: Sequence[Any], mask: Any = None) -> tf.Tensor:
+        """The largest of those that count, as the list `mask` says of each; any where none does."""
+        return _of_those_that_count(tf.maximum, inputs, mask)
 
 
 class Minimum(_Joining):
@@ -136,9 +151,9 @@ class Minimum(_Joining):
     tf.Tensor([[1. 1.]], shape=(1, 2), dtype=float32)
     """
 
-    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
-        """The smallest."""
-        return functools.reduce(tf.minimum, inputs)
+    def call(self, inputs: Sequence[Any], mask: Any = None) -> tf.Tensor:
+        """The smallest of those that count, as the list `mask` says of each; any where none does."""
+        return _of_those_that_count(tf.minimum, inputs, mask)
 
 
 class Dot(Layer):
@@ -192,9 +207,14 @@ class Multiply(_Joining):
     """
 
     def call(self, inputs: Sequence[Any], mask: Any = None) -> tf.Tensor:
-        """The product; a step that does not count in an input, as the list `mask` says of each, is a factor of 1."""
+        """The product; a step that does not count in an input, as the list `mask` says of each, is a factor of 1.
+
+        Where a step counts in none of them the product is 0.
+        """
         masks = [None] * len(inputs) if mask is None else mask
-        return functools.reduce(tf.multiply, map(_one_where_left_out, inputs, masks))
+        product = functools.reduce(tf.multiply, map(_one_where_left_out, inputs, masks))
+        counts = _any_of(masks)
+        return product if counts is None else tf.where(_spread(counts, product), product, 0.0)
 
 
 def add(inputs: Sequence[Any], **options: Any) -> Any:
