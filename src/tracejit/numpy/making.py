@@ -18,6 +18,7 @@ from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import sizes_of
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
+from ..ops.tensor.overlaps import copied
 from .conversion import array, arrays, is_number, on_cpu, require, two_floats, wide_floats
 from .shapes import moveaxis
 
@@ -330,7 +331,7 @@ def copy(a: Any) -> Tensor:
     >>> print(tnp.copy([1.0, 2.0]))
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
-    return ops.identity(array(a))
+    return copied(array(a))
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Tensor:

@@ -88,6 +88,10 @@ class Trace:
         What tensors that branches and loops give may be, in all of the function.
     viewing : callable, optional
         ``viewing(op, inputs, result)`` is told of every call, once anybody asks for that.
+    overlaps : list
+        What a program for NumPy has written to, in all of the function, once it has; see `ops.tensor.overlaps`.
+    reading : callable, optional
+        ``reading(op, inputs, attrs)`` is told of every call in a function that has `overlaps`, and of its results.
     bodies_run : dict
         What calls of compiled functions have come to, in all of the function.
     heard : list or None
@@ -97,6 +101,7 @@ class Trace:
     """
 
     viewing: ClassVar[Callable[[Op, Sequence[Tensor], Tensor], None] | None] = None
+    reading: ClassVar[Callable[[Op | None, Sequence[Tensor], Mapping[str, Any]], None]]
 
     def __init__(self, name: str, parent: Trace | None = None):
         self.graph: Graph = Graph(name)
@@ -108,6 +113,7 @@ class Trace:
         self.bodies: dict[tuple[Any, ...], object] = {}
         self.watched: list[Any] = []
         self.merged: dict[Any, set[Any]] = {} if parent is None else parent.merged
+        self.overlaps: list[Any] = [] if parent is None else parent.overlaps
         self.bodies_run: dict[Any, Any] = {} if parent is None else parent.bodies_run
         self.heard: list[tuple[Any, ...]] | None = None
         self.taken: list[Taken] = []
@@ -152,6 +158,8 @@ class Trace:
     def run(
         self, op: Op, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any], location: Location | None
     ) -> tuple[Tensor, ...]:
+        if self.overlaps:
+            Trace.reading(op, inputs, attrs)
         values = tuple([self.value(t) for t in inputs])
         try:
             for v in values:
@@ -264,7 +272,10 @@ def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) ->
     with interpreting(tracer):
         try:
             arguments = [tracer.add_input(s) for s in specs]
-            results = [tracer.value(as_tensor(o)) for o in f(*arguments)]
+            tensors = [as_tensor(o) for o in f(*arguments)]
+            if tracer.overlaps and tracer.parent is None:
+                Trace.reading(None, tensors, {})
+            results = list(map(tracer.value, tensors))
             held = list(tracer.held.values())
             for h in held:
                 h.assigned = h.assigned and not h.local

@@ -43,7 +43,13 @@ _IN_PLACE = frozenset(
     for op, how in _instructions(compile(f"a {sign}= b", "", "exec"))
     if op == _BINARY
 )
-_WRITERS = frozenset((*MAKERS, "fill_diagonal", "place", "put", "put_along_axis", "copyto", "putmask"))
+_WRITERS = frozenset(
+    (
+        *MAKERS,
+        *("fill_diagonal", "place", "put", "put_along_axis", "copyto", "putmask", "sort", "partition"),
+        *("iadd", "isub", "imul", "itruediv", "ipow", "imatmul"),
+    )
+)
 _MADE_BY = frozenset((*MAKERS, *MAKERS_OF_NEW))
 
 _USER, _PACKAGE, _LIBRARY = range(3)
@@ -139,10 +145,10 @@ def fills_arrays(f: Any) -> bool:
 
 
 def _may_fill(reached: Iterable[tuple[FunctionType, _Facts]]) -> bool:
-    adds = makes = False
+    adds = makes = numeric = False
     for g, facts in reached:
-        adds, makes = adds or facts.adds, makes or facts.makes
-        if facts.writes or (adds and makes) or ((facts.lists or facts.adds) and _names_numpy(g)):
+        adds, makes, numeric = adds or facts.adds, makes or facts.makes, numeric or _names_numpy(g)
+        if facts.writes or (adds and (makes or numeric)) or (facts.lists and _names_numpy(g)):
             return True
     return False
 

@@ -73,7 +73,8 @@ def _making(make: Callable[..., Any]) -> Callable[..., Any]:
             plain = make(*args, **kwargs)
             return plain if plain is args[0] or plain.base is not None else is_made(plain, _tensor_of)
         made = numpy_function("array")(*args, **{k: v for k, v in kwargs.items() if k == "dtype"})
-        return ops.identity(made) if made is args[0] else made
+        copies = make is np.array and kwargs.get("copy", True)
+        return ops.identity(made) if made is args[0] or (copies and isinstance(args[0], Tensor)) else made
 
     return converted
 

@@ -14,7 +14,8 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.numpy_protocol import needing
-from .parts import set_item_shared
+from ...ops.tensor.overlaps import note_written
+from .parts import BINARY, set_item_shared
 
 _SAME = object()
 
@@ -57,6 +58,20 @@ def _writing(theirs: Callable[..., Any], changed: Callable[..., Any]) -> Callabl
     return converted
 
 
+def _operator(theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """``operator.iadd`` and the like, which give a tensor another one."""
+
+    @functools.wraps(theirs)
+    def converted(a: Any, b: Any, /) -> Any:
+        if not isinstance(a, Tensor):
+            return theirs(a, b)
+        old, new = as_tensor(a), theirs(a, b)
+        note_written(old, new)
+        return new
+
+    return converted
+
+
 #: What writes into its first argument, and what converted functions call in its place.
 WRITING: dict[Any, Callable[..., Any]] = {
     **{
@@ -67,4 +82,13 @@ WRITING: dict[Any, Callable[..., Any]] = {
     np.putmask: _writing(np.putmask, _masked),
     np.add.at: _writing(np.add.at, _added),
     np.subtract.at: _writing(np.subtract.at, functools.partial(_added, sign=-1)),
+    **{theirs: _operator(theirs) for theirs in BINARY.values()},
 }
+
+
+def in_place_method(x: Any, name: str) -> Callable[..., Any]:
+    """``x.sort`` or ``x.partition``, whose result nobody takes: of a tensor what writes it over the tensor."""
+    method: Callable[..., Any] = getattr(x, name)
+    if not isinstance(x, Tensor):
+        return method
+    return lambda *args, **kwargs: set_item_shared(method(*args, **kwargs), x, (...,))

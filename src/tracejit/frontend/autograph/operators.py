@@ -26,6 +26,7 @@ from ...core.tracing.transaction import Attempt, Unwinding
 from ..structure import flatten_values
 from .builtins import subject_of
 from .calls import callee, eager_callee
+from .changing import in_place_method
 from .flow.raised import raising, trying
 from .flow.surroundings import Surroundings
 from .flow.unrolling import written_out
@@ -36,16 +37,13 @@ from .parts import (
     augmented,
     augmented_alone,
     augmented_in_place,
-    augmented_part,
     set_item,
     set_item_in,
     set_item_of,
-    set_item_part,
     set_item_shared,
     update_item,
     update_item_in,
     update_item_of,
-    update_item_part,
     update_item_shared,
 )
 from .places.mutations import changing
@@ -74,7 +72,6 @@ __all__ = [
     "augmented",
     "augmented_alone",
     "augmented_in_place",
-    "augmented_part",
     "callee",
     "chain",
     "changing",
@@ -85,6 +82,7 @@ __all__ = [
     "handling",
     "if_exp",
     "if_stmt",
+    "in_place_method",
     "item_of",
     "not_",
     "or_",
@@ -93,7 +91,6 @@ __all__ = [
     "set_item",
     "set_item_in",
     "set_item_of",
-    "set_item_part",
     "set_item_shared",
     "slice",
     "subject_of",
@@ -102,7 +99,6 @@ __all__ = [
     "update_item",
     "update_item_in",
     "update_item_of",
-    "update_item_part",
     "update_item_shared",
     "while_stmt",
 ]

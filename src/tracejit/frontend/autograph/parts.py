@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import SymbolicValue, Untraceable, at, user_location
+from ...core.errors import SymbolicValue, at, user_location
 from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ...ops.lowering import Reindex
 from ...ops.tensor.at import At
 from ...ops.tensor.holders import alone
 from ...ops.tensor.made import from_the_start, whole_of
 from ...ops.tensor.numpy_protocol import needing
+from ...ops.tensor.overlaps import note_written
 from ...ops.tensor.storage import array_written, is_in_place, written
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
@@ -75,34 +75,6 @@ def update_item(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
 def update_item_shared(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
     """The same of what other names may know: an array stays one."""
     return _changed(x, indices, lambda part, index: _update(part, index, how, value))
-
-
-def set_item_part(value: Any, x: Any, indices: Sequence[Any]) -> Any:
-    """The same of what may be a part of what another name stands for."""
-    _refuse_part(x)
-    return set_item_shared(value, x, indices)
-
-
-def update_item_part(how: str, x: Any, indices: Sequence[Any], value: Any) -> Any:
-    """``x[i][j]… += value`` and the like of what may be a part of what another name stands for."""
-    _refuse_part(x)
-    return update_item_shared(how, x, indices, value)
-
-
-def _refuse_part(x: Any) -> None:
-    """Raise where `x` is a part of a tensor: NumPy would change that one, too, and whoever reads it would miss it."""
-    if isinstance(x, Tensor) and x.ndim and not is_in_place(x) and _is_view(as_tensor(x)):
-        raise Untraceable(
-            "NumPy would write into the array that this is a part of, and a tensor does not change: write to the whole "
-            f"by its name, a[i] = v, or take a copy of the part, a[i].copy(){at(user_location())}"
-        )
-
-
-def _is_view(x: Tensor) -> bool:
-    if not x.is_symbolic:
-        return x.array.base is not None
-    node = x.value.node
-    return node is not None and isinstance(node.op.lower, Reindex)
 
 
 def set_item_of(value: Any, owner: Any, name: str, indices: Sequence[Any]) -> None:
@@ -169,7 +141,7 @@ def _set(x: Any, index: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
         if is_in_place(x) and not _takes(x, value):
             raise TypeError(f"an array of {x.np_dtype} takes no complex numbers{at(user_location())}")
-        return written(x, _place(x, index).set(value))
+        return _written(x, _place(x, index).set(value), index)
     if not isinstance(x, np.ndarray):
         x[index] = value
         return x
@@ -191,7 +163,11 @@ def _set(x: Any, index: Any, value: Any) -> Any:
 def augmented(how: str, x: Any, value: Any) -> Any:
     """What `x` is after ``x += value`` and the like."""
     if isinstance(x, Tensor):
-        return _update(x, ..., how, value) if x.ndim and is_in_place(x) else BINARY[how](x, value)
+        if x.ndim and is_in_place(x):
+            return _update(x, ..., how, value)
+        old, new = as_tensor(x), BINARY[how](x, value)
+        note_written(old, new)
+        return new
     if x.__class__ is np.ndarray and x.ndim:
         around = uncertain()
         if needing(value) is not None or (around is not None and around.reachable.knows(whole_of(x))):
@@ -207,12 +183,6 @@ def augmented_in_place(how: str, x: Any, value: Any) -> Any:
     return augmented(how, x, value)
 
 
-def augmented_part(how: str, x: Any, value: Any) -> Any:
-    """The same there, where it may be a part of what another name stands for."""
-    _refuse_part(x)
-    return augmented_in_place(how, x, value)
-
-
 def augmented_alone(how: str, x: Any, value: Any) -> Any:
     """The same where functions run eagerly: an array of floats that one name alone holds may become a tensor."""
     if x.__class__ is np.ndarray and x.ndim and x.dtype.kind in DIFFERENTIABLE and needing(value) is not None:
@@ -224,15 +194,23 @@ def augmented_alone(how: str, x: Any, value: Any) -> Any:
     return augmented(how, x, value)
 
 
+def _written(x: Tensor, new: Tensor, index: Any) -> Tensor:
+    """What stands for `new` from here on, which is `x` with another part."""
+    old = as_tensor(x)
+    result = written(x, new)
+    note_written(old, result, index)
+    return result
+
+
 def _update(x: Any, index: Any, how: str, value: Any) -> Any:
     place = _place(x, index) if isinstance(x, Tensor) else None
     if isinstance(x, np.ndarray) and _would_leave((index,), value):
         _as_tensor_from_the_start(x, value)
     if place is not None and place.mask is not None:
-        return written(x, place.apply(lambda whole: BINARY[how](whole, value)))
+        return _written(x, place.apply(lambda whole: BINARY[how](whole, value)), index)
     if place is not None and how in ("+", "-") and _same_dtype(x, value):
         if place.is_distinct:  # then adding in place is the same to the bit, and its derivative is simpler
-            return written(x, place.add(value) if how == "+" else place.subtract(value))
+            return _written(x, place.add(value) if how == "+" else place.subtract(value), index)
     of_array = isinstance(x, (Tensor, np.ndarray))  # and not of a list, whose elements may be arrays
     return _set(x, index, (BINARY[how] if of_array else partial(augmented, how))(x[index], value))
 

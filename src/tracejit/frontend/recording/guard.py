@@ -9,7 +9,7 @@ assigned to a Variable is stopped there, as by `stop_gradient`: reading one star
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from ...core.ir.graph import Constant, Graph
 from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import Record, state
+from ...ops.tensor.overlaps import Overlaps, Part, is_view
 from .losses import Flow, call_flows, graphs_of, takes_out
 from .recorder import Recording, carries
 
@@ -35,7 +36,7 @@ class _Left(NamedTuple):
 class Guard(Recording):
     """A recording that knows where values of what it follows left, and what may depend on them since."""
 
-    __slots__ = ("_carrying", "_seen", "_left", "_suspect", "_clean")
+    __slots__ = ("_carrying", "_seen", "_left", "_suspect", "_clean", "_overlaps", "_parts", "_looked_at")
 
     def __init__(self, tracked: Sequence[int], reverse: bool = True):
         self.records: list[Record] = []  # what Recording sets, without the call
@@ -48,6 +49,9 @@ class Guard(Recording):
         self._left: list[_Left] = []
         self._suspect: dict[int, Location | None] = {}  # what may depend on a value that left here
         self._clean: set[int] = set()
+        self._overlaps: Overlaps | None = None
+        self._parts: dict[Hashable, Part] = {}
+        self._looked_at = 0  # records of which `_parts` knows
 
     def carries(self, tensor: Tensor) -> bool:
         """Does a derivative flow through this tensor?"""
@@ -68,6 +72,7 @@ class Guard(Recording):
         def undo() -> None:
             forget()
             self._seen = min(self._seen, len(self.records))
+            self._looked_at = min(self._looked_at, len(self.records))
             self._left, self._suspect = left, suspect
 
         return undo
@@ -76,6 +81,8 @@ class Guard(Recording):
 
     def on_event(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
         """Hear that a value was taken out, or assigned to a Variable."""
+        if self._overlaps is not None and kind in ("value", "choice"):
+            self._overlaps.require_current((tensor,))
         if kind == "value" and self.carries(tensor):
             self.leave(own_location())
         elif kind == "assign":
@@ -101,6 +108,8 @@ class Guard(Recording):
 
     def record(self, record: Record) -> None:
         """Listen to one call."""
+        if self._overlaps is not None and state.location is None:
+            self._overlaps.require_read(record.inputs, record.op, record.attrs)
         super().record(record)
         if record.op.runs_graphs or "takes_out" in record.op.traits:
             self._look_into(record)
@@ -134,8 +143,35 @@ class Guard(Recording):
             return None
         return next((x for x in self._left if x.start < serial and (not x.end or serial < x.end)), None)
 
+    # ---- what a program for NumPy writes to -----------------------------------------------------------------
+
+    def note_written(self, tensor: Tensor, new: Tensor | None, index: Any) -> None:
+        """A program for NumPy has written to a part of this tensor."""
+        if self._overlaps is None:
+            self._overlaps = Overlaps(self._origins)
+        self._overlaps.note(tensor, new, index)
+
+    def passed_over(self, record: Record) -> None:
+        """What no derivative follows may be parts of an array, too."""
+        if is_view(record.op):
+            self._note_part(record)
+
+    def _note_part(self, record: Record) -> None:
+        whole = record.inputs[0]
+        self._parts[record.outputs[0].serial] = Part(record.op, record.attrs, whole.serial, whole.spec)
+
+    def _origins(self, serial: Hashable) -> Sequence[Part]:
+        for record in self.records[self._looked_at :]:
+            if is_view(record.op):
+                self._note_part(record)
+        self._looked_at = len(self.records)
+        part = self._parts.get(serial)
+        return () if part is None else (part,)
+
     def refuse_lost(self, *results: Tensor) -> None:
         """GradientError where a result may depend on values that left: a part of its derivative would be lost."""
+        if self._overlaps is not None:
+            self._overlaps.require_current(results)
         if not (self._left or self._suspect):
             return
         for y in results:

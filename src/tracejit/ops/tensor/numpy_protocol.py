@@ -22,6 +22,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
 from ...core.tracing.guards import carried, unguarded
 from ..linalg import products
+from .overlaps import copied
 
 #: NumPy ufunc name to op name, where they differ.
 _OTHER_NAMES = {
@@ -259,6 +260,11 @@ def _compressed(self: Any, condition: Any, axis: int | None = None) -> Any:
     return from_face("compress")(condition, self, axis)
 
 
+def _flattened(self: Any, order: str = "C") -> Any:
+    """All elements of this tensor in a row, in `order`: a copy."""
+    return copied(_method("ravel")(self, order))
+
+
 METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
 METHODS["compress"] = _compressed
-METHODS["flatten"] = METHODS["ravel"]
+METHODS["flatten"] = _flattened

@@ -1,10 +1,12 @@
 """Python's and NumPy's protocols for tensors: operators, conversion, ``np.sin(tensor)``, convenience methods.
 
-Importing this module completes `core.tensor.Tensor`. Indexing is in `ops.indexing`, text in `ops.printing`.
+Importing this module completes `core.tensor.Tensor`. Indexing is in `indexing`, text in `facts`.
 """
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ import numpy as np
 from ...core import seams
 from ...core.arrays import to_array
 from ...core.dim import known, unknown
-from ...core.errors import DtypeError, SymbolicValue, at, user_location
+from ...core.errors import DtypeError, SymbolicValue, at, is_internal, user_location
 from ...core.lazy import Later
 from ...core.op import Op, ops
 from ...core.seams import numpy_function
@@ -26,12 +28,12 @@ from ..arrays import reduce
 from ..arrays.reduce import axes_of, kept
 from ..elementwise import arithmetic, bits, compare, power
 from ..linalg import products
-from . import printing
 from .at import At
 from .exchange import EXCHANGE, read_only, value_of
-from .facts import FACTS
+from .facts import FACTS, tensor_repr, tensor_str
 from .indexing import get
 from .numpy_protocol import METHODS, array_function, array_ufunc
+from .overlaps import copied, note_written
 from .writing import set_item
 
 if TYPE_CHECKING:
@@ -362,7 +364,7 @@ def _to_bytes(self: Any, order: Any = "C") -> bytes:
 
 def _copied(self: Any) -> Any:
     """This tensor as a new one, of the same shape and dtype."""
-    return ops.identity(self)
+    return copied(self)
 
 
 def from_array(array: np.ndarray) -> Tensor:
@@ -391,8 +393,8 @@ PROTOCOLS: dict[str, Any] = {
     "__array_ufunc__": array_ufunc,
     "__array_function__": array_function,
     "__format__": _format,
-    "__str__": printing.tensor_str,
-    "__repr__": printing.tensor_repr,
+    "__str__": tensor_str,
+    "__repr__": tensor_repr,
     "_repr_html_": lambda self: seams.html(self),
     "__copy__": lambda self: twin(as_tensor(self)),
     "__deepcopy__": lambda self, memo: twin(as_tensor(self)),
@@ -419,9 +421,22 @@ PROTOCOLS: dict[str, Any] = {
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),
 }
 
-#: ``x += y`` gives the name `x` another tensor, for tensors do not change.
+
+def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """``x += y``, which gives the name `x` another tensor: in a program for NumPy a write to the array that `x` is."""
+
+    def changed(self: Any, other: Any) -> Any:
+        result = plain(self, other)
+        if (self._payload.__class__ is not np.ndarray or state.guards) and result.__class__ is Tensor:
+            if not is_internal(sys._getframe(1).f_code):
+                note_written(as_tensor(self), result)
+        return result
+
+    return changed
+
+
 IN_PLACE = {
-    f"__i{name}__": OPERATORS[f"__{name}__"]
+    f"__i{name}__": _in_place(getattr(operator, f"__{name}__"))
     for name in "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 }
 

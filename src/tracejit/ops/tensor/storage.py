@@ -176,7 +176,7 @@ class Log:
     """Which storages were written to while this was open; a context."""
 
     def __init__(self) -> None:
-        self.saved: dict[int, tuple[Storage, Callable[[], None]]] = {}
+        self.saved: dict[int, tuple[Storage | None, Callable[[], None]]] = {}
 
     def __enter__(self) -> Log:
         _open.logs.append(self)
@@ -192,7 +192,15 @@ class Log:
 
     def storages(self) -> list[Storage]:
         """Those that were written to."""
-        return [storage for storage, _ in self.saved.values()]
+        return [storage for storage, _ in self.saved.values() if storage is not None]
+
+
+def saved_in_logs(key: int, save: Callable[[], Callable[[], None]]) -> None:
+    """What else is known of writes is about to change: ``save()`` returns how to undo that."""
+    remember(("written", key), save)
+    for log in _open.logs:
+        if key not in log.saved:
+            log.saved[key] = (None, save())
 
 
 class _Open(threading.local):

@@ -14,11 +14,14 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import at, user_location
 from ...core.tensor import Tensor, twin
 from ...core.tracing.dispatch import state
 from .at import At
 from .holders import KNOWN, ONE_LOCAL, in_set_item, named_twice
+from .overlaps import is_program_for_numpy
 
 _LOST = (
     "nothing keeps this tensor, and what is written to it would be lost: a part of a tensor is a tensor of its own, so "
@@ -113,6 +116,8 @@ def set_item(self: Any, index: Any, value: Any) -> None:
             "a tensor does not change here: write x = x.at[index].set(value), or x = x.at[index].add(value) for +=; "
             f"in a function decorated with tracejit.function, x[index] = value does that{at(user_location())}"
         )
+    if self.__class__ is not Sharing:
+        _refuse_part(self)
     now = _released(self.lender if self.__class__ is Sharing else self)
     frame = sys._getframe(1)
     holders = in_set_item(sys.getrefcount(self) - _sharing_with(self), self, frame)
@@ -129,6 +134,20 @@ def set_item(self: Any, index: Any, value: Any) -> None:
     changed = self.lender if self.__class__ is Sharing else self
     changed.__class__ = Rewritten
     changed._payload, changed._spec, changed.serial = new._payload, new._spec, new.serial
+
+
+def _refuse_part(tensor: Tensor) -> None:
+    """TypeError where a program for NumPy, run as it is, writes to a part of a tensor that something else holds.
+
+    NumPy would show that to both; what a converted function writes is noted where that is done, see `overlaps`.
+    """
+    payload: Any = tensor._payload
+    base = payload.base if payload.__class__ is np.ndarray else None
+    if base is not None and tensor.spec.shape and sys.getrefcount(base) > 3 and is_program_for_numpy():
+        raise TypeError(
+            "this is a part of a tensor, and NumPy would write into the whole, which does not change here: write to "
+            f"that by its name, a[i, j] = v, or take a copy of the part, a[i].copy(){at(user_location())}"
+        )
 
 
 def _released(tensor: Tensor) -> Tensor:

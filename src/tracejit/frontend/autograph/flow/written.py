@@ -5,16 +5,18 @@ Variables are compared leaf by leaf: what each was before, and what a side of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ....core.errors import Untraceable, at, user_location
-from ....core.tensor import Tensor
+from ....core.tensor import Overwritten, Tensor
 from ....core.tracing.dispatch import state
+from ....core.tracing.trace import Trace
 from ....ops.tensor.indexing import get
 from ....ops.tensor.made import whole_of
+from ....ops.tensor.overlaps import Overlaps, Way, Written, known_by, overlaps_now
 from ....ops.tensor.storage import (
     Member,
     Storage,
@@ -79,15 +81,30 @@ class WrittenInBranch:
         self.before: dict[Key, Tensor] = _arrays([*around.before, *around.contents.containers])
         self.sides: list[dict[Key, tuple[Tensor, Storage | None]]] = []
         self.numpys: list[dict[Key, np.ndarray]] = []  # arrays of NumPy's that a side leaves
+        self.overwritten: list[dict[Hashable, tuple[Written, ...]]] = []
+        self.stale: list[
+            dict[Key, Written]
+        ] = []  # what a side leaves that it has written to under another name
+        self.ways: list[dict[Key, Way | None]] = []
+        self.begun = _nodes_so_far()
 
     def ends_with(self, values: Sequence[Any]) -> None:
         """A side leaves its variables, and what lists and dicts hold, so."""
         self.sides.append({key: (x, _storage(x)) for key, x in _arrays(values).items()})
         self.numpys.append(_leaves(values, np.ndarray))
+        if (overlaps := overlaps_now()) is not None:
+            self.overwritten.append(dict(overlaps.written))
+            self.stale.append(_stale(overlaps, _arrays(values)))
+            self.ways.append({key: overlaps.way_of(x) for key, x in _arrays(values).items()})
 
     def hand_on(self, values: Sequence[Any]) -> None:
         """They are so after the branch."""
+        overlaps = overlaps_now()
         after, sides = _arrays(values), self.sides[-2:]
+        if overlaps is not None:
+            for written in self.overwritten:
+                overlaps.join(written)
+            _given(overlaps, after, self.stale[-2:], self.begun, self._same(overlaps))
         changed = {id(s): s for s in self.around.arrays.storages()}
         settled: dict[int, list[Tensor]] = {number: [] for number in changed}
         joined: list[tuple[Tensor, Storage]] = []
@@ -109,6 +126,20 @@ class WrittenInBranch:
         for x, storage in joined:  # each holds what its side has left, whatever was written before
             may_be(x, storage)
         self._hand_on_numpys(after)
+
+    def _same(self, overlaps: Overlaps) -> dict[Key, Way]:
+        """What each side leaves as the same part of an array, whatever that holds."""
+        sides, now = self.sides[-2:], state.interpreter
+        assert isinstance(now, Trace)
+        found: dict[Key, Way] = {}
+        for key, (x, _) in sides[0].items() if len(sides) == 2 else ():
+            y = sides[1].get(key, (x, None))[0]
+            ways = [side.get(key) for side in self.ways[-2:]]
+            if len(ways) == 1:  # before the first write all else is as it was
+                ways += [overlaps.way_of(t) for t in (x, y) if t.is_symbolic and t.value.graph is now.graph]
+            if len(ways) == 2 and ways[0] is not None and ways[1] is not None and ways[0].leads_with(ways[1]):
+                found[key] = ways[0]
+        return found
 
     def _hand_on_numpys(self, after: dict[Key, Tensor]) -> None:
         """What was an array of NumPy's on a side is one to the program afterwards."""
@@ -137,6 +168,10 @@ class WrittenInLoop:
     def __init__(self, around: Surroundings, rows: Sequence[Tensor]):
         self.around = around
         self.rows: list[Member] = [stands_for(r) for r in rows]
+        self.over: list[Tensor] = list(rows)
+        self.row_values: list[Hashable] = [None] * len(
+            rows
+        )  # what the iteration that is traced knows their rows by
         arrays = _known_arrays(around.before, around.places.alone)
         self.before: dict[Key, Tensor | np.ndarray] = {**_arrays(around.before), **arrays}
         self.numpys: set[Key] = {  # what is an array of NumPy's to the program
@@ -148,6 +183,11 @@ class WrittenInLoop:
         self.exact: dict[int, Key] = {}  # of these, that which one variable stands for in every iteration
         self.together: list[list[Key]] = []  # variables that may be one array
         self.may_be: dict[Key, list[Storage]] = {}  # what is known outside that a variable may be
+        self.overwritten: dict[Hashable, tuple[Written, ...]] = {}
+        self.written_before: list[Tensor] = []  # what is written to, as it was before the loop
+        self.stale: dict[Key, Written] = {}
+        self.same: dict[Key, Way] = {}  # what stands in every iteration for the same part of an array
+        self.begun = _nodes_so_far()
 
     def begin(self, values: Sequence[Any]) -> None:
         """An iteration, or the test, begins with these values."""
@@ -170,6 +210,7 @@ class WrittenInLoop:
     def row(self, k: int, row: Tensor, i: Tensor) -> Tensor:
         """The row of iteration `i`; where the loop writes to the array, of what that is then."""
         storage, view = self.rows[k].storage, self.rows[k].view
+        self.row_values[k] = known_by(row)
         own = self.given.get(self.exact[id(storage)]) if id(storage) in self.exact and view is None else None
         if own is not None:
             return get(own, i)
@@ -230,6 +271,7 @@ class WrittenInLoop:
         )
         again = again or any(_is_read(s) for s in new) or any(s is m.storage for s in new for m in self.rows)
         self.outer, self.exact, self.together = outer, exact, together
+        self._require_apart(after, written)
         return again
 
     def _storage_before(self, key: Key) -> Storage:
@@ -254,9 +296,70 @@ class WrittenInLoop:
                     f"show that in NumPy: append a copy, made with .copy(){at(user_location())}"
                 )
 
+    def _require_apart(self, after: dict[Key, Tensor], written: Sequence[Key]) -> None:
+        """Raise where an iteration reads what the one before has written to under another name, as a part of it.
+
+        What was `written` by assignment to items, under names that are known to stand for one array, is no concern.
+        """
+        overlaps, now = overlaps_now(), state.interpreter
+        if overlaps is None or not isinstance(now, Trace):
+            return
+        begun = {key: known_by(x) for key, x in self.given.items()}
+        before = {key: t for key in begun if (t := _standing(self.before[key])) is not None}
+        ends = {key: t for key, x in after.items() if (t := _standing(x)) is not None}
+        read = {v for node in now.graph.nodes for v in node.inputs}
+        over = list(zip(self.over, self.row_values, strict=True))
+        others = [t for t, v in now.captures.values() if v in read] + [r for r, v in over if v in read]
+        writes = [key for key in before if begun[key] in overlaps.written]
+        reads = [key for key in before if begun[key] in read or key in writes]
+        rows = [r for r, v in over if v in overlaps.written]
+        free = {(a, b) for keys in self.together for a in keys for b in keys if a in written}
+        free = {(a, b) for a, b in free if b in written or b not in writes}
+        pairs = [(a, b) for a in writes for b in reads if a != b and (a, b) not in free]
+        self.stale = _stale(overlaps, after)
+        if (
+            any(key in self.stale for key in reads)
+            or any(overlaps.stale(x) for x in [*(before[key] for key in reads), *others])
+            or any(
+                overlaps.shares(x, row) for x in [*(before[key] for key in reads), *others] for row in rows
+            )
+            or any(
+                overlaps.shares(x, held[key])
+                for held in (before, ends)
+                for key in writes
+                if key in held
+                for x in others
+            )
+            or any(
+                overlaps.shares(held[a], held[b])
+                for held in (before, ends)
+                for a, b in pairs
+                if {a, b} <= held.keys()
+            )
+        ):
+            raise Untraceable(
+                "an iteration of this loop writes to a part of an array that a later one reads under another name, and "
+                f"would show that in NumPy: write to the whole by its name, a[i] = v{at(user_location())}"
+            )
+        self.written_before = [*(before[key] for key in writes), *rows]
+        known = {*begun.values(), *self.row_values}
+        self.overwritten = {root: entry for root, entry in overlaps.written.items() if root not in known}
+        ways = {key: overlaps.way_of(x) for key, x in ends.items() if key in before}
+        same = {
+            key: overlaps.way_of(before[key])
+            for key, w in ways.items()
+            if w and w.root == begun[key] and not w.steps
+        }
+        self.same = {key: way for key, way in same.items() if way is not None}
+
     def hand_on(self, values: Sequence[Any]) -> None:
         """The variables are so after the loop."""
         after = _arrays(values)
+        if (overlaps := overlaps_now()) is not None:
+            overlaps.join(self.overwritten)
+            for x in self.written_before:
+                overlaps.note(x)
+            _given(overlaps, after, [self.stale], self.begun, self.same)
         self._in_place(after)
         settled = set()
         for number, storage in self.outer.items():
@@ -277,6 +380,44 @@ class WrittenInLoop:
             for k, x in enumerate(group):
                 for other in group[:k]:
                     may_be(x, stands_for(other).storage)
+
+
+def _nodes_so_far() -> int:
+    """How long the graph is that is being traced."""
+    now = state.interpreter
+    return len(now.graph.nodes) if isinstance(now, Trace) else 0
+
+
+def _standing(x: Any) -> Tensor | None:
+    """A tensor, or the array that it is a part of where that was written to; None where that is not known."""
+    if x.__class__ is not Overwritten:
+        return x if isinstance(x, Tensor) else None
+    member = member_of(x)
+    return None if member is None else member.storage.now
+
+
+def _stale(overlaps: Overlaps, leaves: dict[Key, Tensor]) -> dict[Key, Written]:
+    found = {key: overlaps.stale(t) for key, x in leaves.items() if (t := _standing(x)) is not None}
+    return {key: entry for key, entry in found.items() if entry is not None}
+
+
+def _given(
+    overlaps: Overlaps,
+    after: dict[Key, Tensor],
+    stale: Sequence[dict[Key, Written]],
+    begun: int,
+    same: dict[Key, Way],
+) -> None:
+    """Leaves that the nodes since `begun` give are new: as they are, or `stale` where they were so inside.
+
+    Those of which `same` tells are the same parts of arrays as before.
+    """
+    now = state.interpreter
+    assert isinstance(now, Trace)
+    values = {v for node in now.graph.nodes[begun:] for v in node.outputs}
+    for key, x in after.items():
+        if known_by(x) in values:
+            overlaps.given(x, next((side[key] for side in stale if key in side), None), same.get(key))
 
 
 def _row_of_another(whole: Tensor) -> Tensor:

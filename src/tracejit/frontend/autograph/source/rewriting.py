@@ -13,7 +13,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .effects import Effects, own_nodes
-from .sharing import part_names, shared_names
+from .sharing import shared_names
 from .syntax import Definition, assign, at_line_of, load, parameters, store, thunk
 from .walking import below, fields_of
 
@@ -40,6 +40,8 @@ OPERATORS: dict[type[ast.operator], str] = {
 }
 
 OPERATORS_NAME = "_ag"
+#: Methods that change an array of NumPy's.
+IN_PLACE = frozenset(("sort", "partition"))
 
 
 def operator(name: str, *arguments: ast.expr) -> ast.Call:
@@ -57,20 +59,17 @@ class Rewriter(ast.NodeTransformer, ABC):
         self.class_name: str | None = None
         self.free: set[str] = set()
         self.shared: frozenset[str] = frozenset()
-        self.parts: frozenset[str] = frozenset()
         self.numeric = False
 
     def looks_at(self, node: ast.AST, numeric: bool) -> None:
-        """Learn which names of a function stand for one array, or parts of it; is it a program for NumPy alone?"""
-        self.shared, self.parts, self.numeric = shared_names(node), part_names(node), numeric
+        """Learn which names of a function stand for one array; is it a program for NumPy alone?"""
+        self.shared, self.numeric = shared_names(node), numeric
         if numeric:  # the caller has a name for each parameter, too
             functions = [n for n in below(node) if isinstance(n, ast.FunctionDef)]
             self.shared |= frozenset(name for f in functions for name in parameters(f.args))
 
     def augmenting(self, name: str) -> str:
         """The operator for ``name += v``."""
-        if self.numeric and name in self.parts:
-            return "augmented_part"
         if name in self.shared:
             return "augmented_in_place" if self.numeric else "augmented"
         return "augmented_alone"
@@ -125,6 +124,15 @@ class Rewriter(ast.NodeTransformer, ABC):
             return node
         node.func = at_line_of(operator(self.converter, node.func), node.func)
         return node
+
+    def visit_Expr(self, s: ast.Expr) -> ast.Expr:
+        """``x.sort()`` changes an array of NumPy's; of a tensor it would give another one, which nobody takes."""
+        call = s.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in IN_PLACE:
+            how = ast.Constant(call.func.attr)
+            call.func = at_line_of(operator("in_place_method", call.func.value, how), call.func)
+        s.value = self.visit(call)
+        return s
 
     # ---- assignment to parts ----------------------------------------------------------------------------
 
@@ -191,7 +199,7 @@ class Rewriter(ast.NodeTransformer, ABC):
         where = ast.Tuple(indices, ast.Load())
         if isinstance(base, ast.Name) and self.is_assignable(base.id):
             if base.id in self.shared:
-                what = f"{what}_part" if base.id in self.parts else f"{what}_shared"
+                what = f"{what}_shared"
             call = operator(what, *first, load(base.id), where, *last)
             return at_line_of(assign(base.id, call), s)
         if isinstance(base, ast.Attribute):

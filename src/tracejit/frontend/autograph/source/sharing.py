@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
-from .walking import below, children
+from .walking import below
 
 _VIEWS = frozenset("reshape ravel transpose swapaxes squeeze view diagonal".split())
 _OF_ITEMS = frozenset(("enumerate", "zip", "reversed", "iter"))
@@ -32,46 +31,6 @@ def shared_names(node: ast.AST) -> frozenset[str]:
     while more := [names for names in same if names & shared and not names <= shared]:
         shared = shared.union(*more)
     return frozenset(shared)
-
-
-def part_names(node: ast.AST) -> frozenset[str]:
-    """The names in a function that are written to, and may be a part of what is read later under another name."""
-    nodes = below(node)
-    written: dict[str, tuple[int, int]] = {}
-    for name, place in _written(node, None):
-        written[name] = min(place, written.get(name, place))
-    read: dict[str, tuple[int, int]] = {}
-    for n in nodes:
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
-            read[n.id] = max(_place(n), read.get(n.id, (0, 0)))
-    return frozenset(
-        one
-        for one, other, whole in _pairs(nodes)
-        if not whole and one != other and one in written and read.get(other, (0, 0)) > written[one]
-    )
-
-
-def _written(
-    node: ast.AST, loop: ast.AST | None, statement: Any = None
-) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The names that are written to, and where: at the end of the statement, in a loop at its beginning."""
-    if isinstance(node, ast.stmt):
-        statement = node
-    if isinstance(node, ast.AugAssign) or (
-        isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    ):
-        root = _root(node.target if isinstance(node, ast.AugAssign) else node)
-        if root is not None:
-            end = (statement.end_lineno, statement.end_col_offset) if loop is None else _place(loop)
-            yield root, end
-    if loop is None and isinstance(node, (ast.For, ast.While)):
-        loop = node
-    for child in children(node):
-        yield from _written(child, loop, statement)
-
-
-def _place(node: Any) -> tuple[int, int]:
-    return node.lineno, node.col_offset
 
 
 def _filled(nodes: list[ast.AST]) -> Iterator[str]:
