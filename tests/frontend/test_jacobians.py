@@ -250,3 +250,17 @@ def test_what_cannot_be_differentiated():
         tf.jacrev(lambda x: x, argnums=1)(1.0)
     with pytest.raises(ValueError, match="at least one primal"):
         tf.hvp(lambda: 1.0, [], [])
+
+
+@pytest.mark.parametrize("choice", ["none", "zero"])
+def test_a_batch_without_connection_has_zeros(run, choice):
+    def program(x, other):
+        with tf.GradientTape() as tape:
+            tape.watch([x, other])
+            y = tf.concat([x, x * x], 1)
+        return tape.batch_jacobian(y, other, unconnected_gradients=choice)
+
+    found = run(program, tf.constant(X), tf.constant(RNG.normal(size=(3, 2), scale=2.0)))
+    assert found.shape == (3, 8, 2) and not found.numpy().any()
+    with pytest.raises(ValueError, match="'some'"), tf.GradientTape() as tape:
+        tape.batch_jacobian(tf.constant(X), tf.constant(X), unconnected_gradients="some")

@@ -230,3 +230,15 @@ def test_names_are_listed():
 
 def test_the_older_name_of_vstack():
     assert tnp.row_stack is tnp.vstack
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 2)])
+def test_the_largest_of_no_elements_is_a_norm_of_0(shape):
+    x = np.zeros(shape)
+    for function in (tnp.linalg.vector_norm, tf.function(tnp.linalg.vector_norm)):
+        np.testing.assert_array_equal(function(x, ord=np.inf), np.linalg.vector_norm(x, ord=np.inf))
+        np.testing.assert_array_equal(
+            function(x, ord=np.inf, axis=0), np.linalg.vector_norm(x, ord=np.inf, axis=0)
+        )
+        with pytest.raises(tf.ShapeError, match="no elements"):
+            function(x, ord=-np.inf)

@@ -122,6 +122,10 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     if ord == 0:
         counts = _reductions.count_nonzero(v, axis, keepdims=keepdims)
         return ops.cast(counts, dtype=ops.abs(v).dtype)
+    if ord == np.inf:  # 0 where there are no elements
+        return _reductions.max(ops.abs(v), axis, keepdims=keepdims, initial=0)
+    if ord == -np.inf:
+        return _reductions.min(ops.abs(v), axis, keepdims=keepdims)
     return linear.vector_norm(v, ord, axis, keepdims)
 
 

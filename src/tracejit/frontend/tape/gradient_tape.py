@@ -262,19 +262,22 @@ class GradientTape(Tape):
         ----------
         target, source : Tensor or Variable
             Of rank 2 or more, with as many rows.
-        unconnected_gradients, parallel_iterations, experimental_use_pfor
+        parallel_iterations, experimental_use_pfor
             As for :meth:`jacobian`.
+        unconnected_gradients : UnconnectedGradients or {'none', 'zero'}
+            Taken for TensorFlow's sake, whose result is zeros for both where nothing connects.
 
         Returns
         -------
         Tensor
-            Of shape ``(rows, *target.shape[1:], *source.shape[1:])``, or None.
+            Of shape ``(rows, *target.shape[1:], *source.shape[1:])``; zeros where nothing connects.
 
         Raises
         ------
         ValueError
-            For ranks below 2 and for different numbers of rows.
+            For ranks below 2, for different numbers of rows and for `unconnected_gradients` that are no such choice.
         """
+        wants_zeros(unconnected_gradients)  # refuses what is no such choice
         y, x = self._one_target(target, "batch_jacobian"), _key(source)
         if x is None or len(y.shape) < 2 or len(x.shape) < 2:
             given = type(source).__name__ if x is None else str(x.spec)
@@ -286,14 +289,9 @@ class GradientTape(Tape):
                 f"batch_jacobian: the target has {y.shape[0]} rows and the source {x.shape[0]}{at(user_location())}"
             )
         (rows,) = self._rows(y, jacobians.batch_seeds, [source], experimental_use_pfor)
-        jacobian = (
-            None
-            if rows is None
-            else ops.reshape(moved(rows, 0, 1), shape=(x.shape[0], *y.shape[1:], *x.shape[1:]))
-        )
-        if jacobian is None and wants_zeros(unconnected_gradients):
+        if rows is None:
             return ops.fill(shape=(*y.shape, *x.shape[1:]), value=0.0, dtype=x.np_dtype)
-        return jacobian
+        return ops.reshape(moved(rows, 0, 1), shape=(x.shape[0], *y.shape[1:], *x.shape[1:]))
 
     def _one_target(self, target: Any, what: str) -> Tensor:
         y = _key(target)
