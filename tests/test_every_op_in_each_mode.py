@@ -13,14 +13,21 @@ from checks import modes
 from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
 from tracejit.compiler import cache, pipeline
 from tracejit.compiler.loopir import interpreter as loopinterp
+from tracejit.compiler.loopir.verifier import InvalidProgram, verify
 from tracejit.core.ir.graph import Graph
 from tracejit.core.op import Op
 from tracejit.core.settings import settings
 
 
 def loops(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
-    with settings(contract=False, check=True):
+    with settings(contract=False):
         program, constants = pipeline._lowered(graph)
+        try:
+            verify(program)
+        except InvalidProgram:  # checked after each pass, which takes as long as all of these, it names the pass
+            with settings(check=True):
+                pipeline._lowered(graph)
+            raise
     flat, _ = loopinterp.run(program, arrays, {}, [*constants.values()])
     return [f.view(v.spec.dtype).reshape(v.spec.shape) for f, v in zip(flat, graph.outputs, strict=True)]
 

@@ -13,20 +13,26 @@ from tracejit.ops.lowering import Scalar
 
 #: Its declaration, its record, its code.
 MOST = 3
+ARITHMETIC = "compiler/loopir/passes/arithmetic"
 #: Names with a further meaning, with files that count for it.
 FURTHER = {
     "add": (
         *("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
         *("compiler/loopir/passes/sums_both_ways.py", "compiler/graph/watch_numerics.py"),
-        *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py"),
+        *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/factors.py"),
     ),
-    # what signs do to arithmetic
-    **dict.fromkeys(("sub", "mul"), ("compiler/loopir/numbering/symmetry.py",)),
-    # that too; what is divided by a root, or by a number with another sign, is multiplied
-    **dict.fromkeys(
-        ("div", "neg"), ("compiler/loopir/passes/reciprocals.py", "compiler/loopir/numbering/symmetry.py")
+    # what signs do to arithmetic, and literals to products
+    "sub": ("compiler/loopir/numbering/symmetry.py",),
+    "mul": ("compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/factors.py"),
+    # that too; what is divided by a root, or by a number with another sign, is multiplied; roots come before quotients
+    "div": (
+        *("compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/reciprocals.py", "compiler/loopir/passes/pairs.py"),
     ),
-    "sqrt": ("compiler/loopir/passes/reciprocals.py",),
+    "neg": (
+        *("compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/factors.py", f"{ARITHMETIC}/reciprocals.py"),
+        "compiler/loopir/passes/pairs.py",
+    ),
+    "sqrt": (f"{ARITHMETIC}/reciprocals.py", "compiler/loopir/passes/pairs.py"),
     "min": ("compiler/lowering/nodes.py",),
     # so is this, and a recipe of sizes, which every language writes its own way
     "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),
@@ -45,8 +51,9 @@ FURTHER = {
         *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py"),
     ),
     # attributes of arrays that show a part of them
-    "real": ("frontend/autograph/source/sharing.py",),
-    "imag": ("frontend/autograph/source/sharing.py",),
+    **dict.fromkeys(
+        ("real", "imag"), ("frontend/autograph/source/sharing.py", "ops/tensor/overlaps.py")
+    ),
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),
     "tanh": ("ops/dense_layer.py",),
