@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import os
 import site
 import sys
+from weakref import WeakKeyDictionary
 
 from ....core.errors import PACKAGE
 
@@ -23,9 +23,18 @@ LIBRARIES = _library_paths()
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
-@functools.lru_cache(maxsize=4096)
+_of_users: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+
+
 def is_users_class(kind: type) -> bool:
-    """Was a class defined by the user's program?"""
+    """Was a class defined by the user's program? Known while the class lives, which is not kept for that."""
+    known = _of_users.get(kind)
+    if known is None:
+        known = _of_users[kind] = _is_users(kind)
+    return known
+
+
+def _is_users(kind: type) -> bool:
     module = kind.__module__ or ""
     if module == "builtins":  # also that of classes made by ``exec`` without a name for their module
         return vars(builtins).get(kind.__name__) is not kind and bool(kind.__flags__ & _MADE_BY_PYTHON)
