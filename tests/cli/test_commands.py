@@ -402,7 +402,7 @@ def test_interrupting_is_clean(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_what_takes_long_says_so_on_terminals(folder: Path) -> None:
-    (folder / "slow.py").write_text("import time\ntime.sleep(1.6)\ndef f(x):\n    return x\n")
+    (folder / "slow.py").write_text("import time\ntime.sleep(3.0)\ndef f(x):\n    return x\n")
     words = [*COMMAND, "trace", "slow:f", "--spec", "f64"]
     try:
         ours, theirs = os.openpty()
