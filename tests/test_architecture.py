@@ -53,7 +53,7 @@ LAZILY = f"{PACKAGE}.core.lazy"
 ROOMS = {
     "core": "core core.ir core.tracing core.autodiff",
     "ops": "ops.lowering ops.batch ops.symbolic_values ops.elementwise ops.arrays ops.control "
-    "ops.control.checkpointing ops.control ops.linalg ops ops.tensor",
+    "ops.control.checkpointing ops.control ops.linalg ops ops.tensor.memory ops.tensor",
     "compiler": "compiler.report compiler.ir_text compiler.hostcalls compiler.platforms compiler.loopir "
     "compiler.loopir.numbering compiler.loopir.passes compiler.loopir.passes.arithmetic "
     "compiler.loopir.passes.rows compiler.lowering compiler.graph "

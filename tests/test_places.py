@@ -52,7 +52,7 @@ FURTHER = {
     ),
     # attributes of arrays that show a part of them
     **dict.fromkeys(
-        ("real", "imag"), ("frontend/autograph/source/sharing.py", "ops/tensor/overlaps.py")
+        ("real", "imag"), ("frontend/autograph/source/sharing.py", "ops/tensor/memory/overlaps.py")
     ),
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),

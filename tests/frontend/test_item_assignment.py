@@ -14,7 +14,8 @@ import pytest
 import tracejit as tf
 import tracejit.numpy as tnp
 from tracejit.core.errors import GradientError
-from tracejit.ops.tensor import holders, writing
+from tracejit.ops.tensor import writing
+from tracejit.ops.tensor.memory import holders
 
 pytestmark = pytest.mark.skipif(
     not holders.KNOWN, reason="an interpreter that does not count what names hold"

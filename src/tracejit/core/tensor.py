@@ -155,7 +155,7 @@ class Overwritten(Tensor):
     """A tensor that was written to under another name, or as a part of another one: who reads it gets what it is now.
 
     Its payload and serial number stay what they were, which is what tapes and traces know it by. What it is now,
-    `ops.tensor.storage` tells.
+    `ops.tensor.memory.storage` tells.
     """
 
     __slots__ = ()

@@ -10,26 +10,21 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 import tracejit as tf
 
 from ..errors import at_user_line
-from ..losses.steps import mask_of
+from ..losses.steps import both, mask_of
 from ..nn import common as neural
 from ..nn.activations import softmax
+from .core import beyond_scores
 from .layer import Layer, is_training
 
 
 def _weights(scores: Any, allowed: Any) -> Any:
     """The softmax of scores over the last axis, next to 0 where they are not allowed; uniform where none are."""
     if allowed is not None:
-        scores = scores - tf.where(allowed, 0.0, 3e4 if scores.dtype == np.float16 else 1e9)
+        scores = scores - tf.where(allowed, 0.0, beyond_scores(scores.dtype))
     return softmax(scores)
-
-
-def _both(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else tf.logical_and(a, b)
 
 
 def _as_mask(mask: Any) -> Any:
@@ -80,7 +75,7 @@ class _Attention(Layer):
         scores = self._scores(query, key)
         allowed = None if known is None else tf.expand_dims(known, 1)
         if use_causal_mask:
-            allowed = _both(allowed, _earlier(query.shape[1], key.shape[1]))
+            allowed = both(allowed, _earlier(query.shape[1], key.shape[1]))
         weights = _weights(scores, allowed)
         if self.dropout and is_training(training):
             weights = neural.dropout(weights, self.dropout, None, self.seed)
@@ -317,7 +312,7 @@ class MultiHeadAttention(Layer):
         scores = tf.matmul(q * (1.0 / math.sqrt(self.key_dim)), tf.transpose(k, perm=(0, 1, 3, 2)))
         allowed = self._allowed(masks, _as_mask(attention_mask))
         if use_causal_mask:
-            allowed = _both(allowed, _earlier(q.shape[2], k.shape[2]))
+            allowed = both(allowed, _earlier(q.shape[2], k.shape[2]))
         allowed = None if allowed is None else tf.expand_dims(allowed, 1)
         weights = _weights(scores, allowed)
         weights = (
@@ -348,5 +343,5 @@ class MultiHeadAttention(Layer):
         query, value, key = masks
         allowed = None if query is None else tf.expand_dims(query, 2)
         for mask in (value, key):
-            allowed = _both(allowed, None if mask is None else tf.expand_dims(mask, 1))
-        return _both(allowed, attention_mask)
+            allowed = both(allowed, None if mask is None else tf.expand_dims(mask, 1))
+        return both(allowed, attention_mask)

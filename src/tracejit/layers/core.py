@@ -186,6 +186,11 @@ class ELU(Layer):
         return tf.where(tf.greater(inputs, 0.0), 1.0, self.alpha) * activations.elu(inputs)
 
 
+def beyond_scores(dtype: Any) -> float:
+    """What no score of a softmax reaches, as a float of this dtype."""
+    return 3e4 if dtype == "float16" else 1e9
+
+
 class Softmax(Layer):
     """Softmax over `axis`.
 
@@ -208,8 +213,8 @@ class Softmax(Layer):
         if mask is None or len(mask.shape) != len(inputs.shape):
             return activations.softmax(inputs, self.axis)
         counts = tf.cast(tf.convert_to_tensor(mask), dtype="bool")
-        lowest = -3e4 if inputs.dtype == "float16" else -1e9
-        return tf.where(counts, activations.softmax(tf.where(counts, inputs, lowest), self.axis), 0.0)
+        scores = tf.where(counts, inputs, -beyond_scores(inputs.dtype))
+        return tf.where(counts, activations.softmax(scores, self.axis), 0.0)
 
 
 class Lambda(Layer):

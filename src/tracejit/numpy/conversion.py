@@ -13,7 +13,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
-from ..ops.tensor.storage import named
+from ..ops.tensor.memory.storage import named
 from ..ops.tensor.writing import sharing
 
 _NUMBERS = (bool, int, float, complex)

@@ -18,7 +18,7 @@ from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import sizes_of
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from ..ops.tensor.overlaps import copied
+from ..ops.tensor.memory.overlaps import copied
 from .conversion import array, arrays, is_number, on_cpu, require, two_floats, wide_floats
 from .shapes import moveaxis
 

@@ -89,7 +89,7 @@ class Trace:
     viewing : callable, optional
         ``viewing(op, inputs, result)`` is told of every call, once anybody asks for that.
     overlaps : list
-        What a program for NumPy has written to, in all of the function, once it has; see `ops.tensor.overlaps`.
+        What a program for NumPy has written to, in all of the function, once it has; see `ops.tensor.memory.overlaps`.
     reading : callable, optional
         ``reading(op, inputs, attrs)`` is told of every call in a function that has `overlaps`, and of its results.
     bodies_run : dict

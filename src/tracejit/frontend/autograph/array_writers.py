@@ -20,10 +20,12 @@ import numpy as np
 from ...core.errors import PACKAGE, is_internal
 from ...core.op import Op
 from ...core.tensor import Tensor
-from ...ops.tensor.made import Site, traced_with_tensors
+from ...ops.tensor.memory.made import Site, traced_with_tensors
+from ...ops.tensor.operators import IN_PLACE as OPERATORS_IN_PLACE
 from .arrays import MAKERS, MAKERS_OF_NEW
 from .places.reachable import attempt_with
 from .source.origins import LIBRARIES, is_users_class
+from .source.rewriting import IN_PLACE as METHODS_IN_PLACE
 
 T = TypeVar("T")
 
@@ -46,8 +48,9 @@ _IN_PLACE = frozenset(
 _WRITERS = frozenset(
     (
         *MAKERS,
-        *("fill_diagonal", "place", "put", "put_along_axis", "copyto", "putmask", "sort", "partition"),
-        *("iadd", "isub", "imul", "itruediv", "ipow", "imatmul"),
+        *("fill_diagonal", "place", "put", "put_along_axis", "copyto", "putmask"),
+        *METHODS_IN_PLACE,
+        *(name.strip("_") for name in OPERATORS_IN_PLACE),  # functions of `operator`
     )
 )
 _MADE_BY = frozenset((*MAKERS, *MAKERS_OF_NEW))

@@ -19,9 +19,9 @@ from ...core.op import ops
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
-from ...ops.tensor.made import is_made
+from ...ops.tensor.memory.made import is_made
+from ...ops.tensor.memory.storage import in_place
 from ...ops.tensor.numpy_protocol import array_function, array_ufunc, needing
-from ...ops.tensor.storage import in_place
 from .values.kinds import traced
 
 #: Functions of NumPy's that are called from here compare sizes for the program, see `core.asking`.

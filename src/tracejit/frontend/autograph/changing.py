@@ -13,8 +13,8 @@ from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
+from ...ops.tensor.memory.overlaps import note_written
 from ...ops.tensor.numpy_protocol import needing
-from ...ops.tensor.overlaps import note_written
 from .parts import BINARY, set_item_shared
 
 _SAME = object()

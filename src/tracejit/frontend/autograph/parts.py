@@ -18,11 +18,11 @@ from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
-from ...ops.tensor.holders import alone
-from ...ops.tensor.made import from_the_start, whole_of
+from ...ops.tensor.memory.holders import alone
+from ...ops.tensor.memory.made import from_the_start, whole_of
+from ...ops.tensor.memory.overlaps import note_written
+from ...ops.tensor.memory.storage import array_written, is_in_place, written
 from ...ops.tensor.numpy_protocol import needing
-from ...ops.tensor.overlaps import note_written
-from ...ops.tensor.storage import array_written, is_in_place, written
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
 from .flow.surroundings import change_of, uncertain

@@ -10,7 +10,7 @@ from ...core.dim import Size, evaluate
 from ...core.errors import ShapeError, at, user_location
 from ...core.spec import TensorSpec
 from ...core.tracing.dispatch import as_tensor
-from ...ops.tensor.made import Site
+from ...ops.tensor.memory.made import Site
 from ..autograph.array_writers import traced_with_arrays
 from ..autograph.places.reachable import attempt_with
 from ..structure import flatten, leaves_like, unflatten

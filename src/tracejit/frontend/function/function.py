@@ -24,7 +24,7 @@ from ...core.tracing.depth import too_deep
 from ...core.tracing.dispatch import as_tensor, state
 from ...core.tracing.trace import trace
 from ...core.tracing.transaction import Whole, handled
-from ...ops.tensor.storage import require_seen
+from ...ops.tensor.memory.storage import require_seen
 from ...runtime.threads.forks import fork_safe
 from ..autograph import operators as autograph
 from ..autograph.calls import explained

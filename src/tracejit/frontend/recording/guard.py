@@ -20,7 +20,7 @@ from ...core.ir.graph import Constant, Graph
 from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import Record, state
-from ...ops.tensor.overlaps import Overlaps, Part, is_view
+from ...ops.tensor.memory.overlaps import Overlaps, Part, is_view
 from .losses import Flow, call_flows, graphs_of, takes_out
 from .recorder import Recording, carries
 

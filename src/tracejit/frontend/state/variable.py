@@ -27,7 +27,7 @@ from ...core.tracing.dispatch import NO_ATTRS, Mode, Record, as_tensor, interpre
 from ...core.tracing.trace import Trace
 from ...ops.arrays.gather import add_at
 from ...ops.state import read
-from ...ops.tensor import facts, operators
+from ...ops.tensor import operators, printing
 from ...ops.tensor.at import At
 from ...ops.tensor.facts import FACTS
 from ...runtime.threads.forks import fork_safe
@@ -355,7 +355,7 @@ class Variable(ByPosition, TensorMethods):
     # ---- the rest ---------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return facts.variable_repr(self.name, self)
+        return printing.variable_repr(self.name, self)
 
     def _repr_html_(self) -> str:
         return html(self)

@@ -21,7 +21,7 @@ from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.trace import Traced, VariableState, trace
 from ...core.tracing.transaction import Whole, handled
 from ...ops.batch import moved
-from ...ops.tensor.storage import require_seen
+from ...ops.tensor.memory.storage import require_seen
 from ..autograph import operators as autograph
 from ..autograph.array_writers import traced_with_arrays
 from ..autograph.calls import explained

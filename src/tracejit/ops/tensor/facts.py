@@ -1,17 +1,12 @@
-"""Properties of tensors and Variables besides values: device, identity, shape compatibility; how they look as text.
-
-The leading ``tf.`` is what tutorials show, so it is what is printed.
-"""
+"""Properties of tensors and Variables besides values: device, identity, shape compatibility."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...core.dim import same
 from ...core.errors import ShapeError, at, user_location
-from ...core.spec import dtype_name, shape_text
+from ...core.spec import shape_text
 
 
 class Device(str):
@@ -88,39 +83,3 @@ FACTS: dict[str, Any] = {
     "ref": _ref,
     "device": property(lambda self: CPU, doc="Where the elements are, equal to ``'cpu'``."),
 }
-
-
-# ---- as text --------------------------------------------------------------------------------------------
-
-
-def array_text(array: np.ndarray, exact: bool) -> str:
-    """An array for a message: `exact` is NumPy's repr, else its str; on lines of its own when it has several."""
-    text = str(array[()]) if array.ndim == 0 or not exact else repr(array)
-    return "\n" + text if "\n" in text else text
-
-
-def tensor_str(x: Any) -> str:
-    """``tf.Tensor(4.0, shape=(), dtype=float32)``."""
-    about = f"shape={shape_text(x.shape)}, dtype={dtype_name(x.dtype)}"
-    return (
-        f"tf.Tensor({about}, traced)"
-        if x.is_symbolic
-        else f"tf.Tensor({array_text(x.array, False)}, {about})"
-    )
-
-
-def tensor_repr(x: Any) -> str:
-    """``<tf.Tensor: shape=(), dtype=float32, numpy=4.0>``."""
-    about = f"shape={shape_text(x.shape)}, dtype={dtype_name(x.dtype)}"
-    last = "traced" if x.is_symbolic else f"numpy={array_text(x.array, True)}"
-    return f"<tf.Tensor: {about}, {last}>"
-
-
-def variable_repr(name: str, x: Any) -> str:
-    """``<tf.Variable 'x:0' shape=() dtype=float32, numpy=3.0>``."""
-    about = f"'{name}' shape={shape_text(x.shape)} dtype={dtype_name(x.dtype)}"
-    return (
-        f"<tf.Variable {about}>"
-        if x.is_symbolic
-        else f"<tf.Variable {about}, numpy={array_text(x.array, True)}>"
-    )

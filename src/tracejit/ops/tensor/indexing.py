@@ -24,7 +24,7 @@ from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
 from ..arrays.reduce import whole
 from . import beyond, direct, late_slices
-from .storage import is_in_place, part_of_array, seen_as
+from .memory.storage import is_in_place, part_of_array, seen_as
 
 INT64 = np.dtype(np.int64)
 

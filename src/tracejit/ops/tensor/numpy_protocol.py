@@ -22,7 +22,7 @@ from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
 from ...core.tracing.guards import carried, unguarded
 from ..linalg import products
-from .overlaps import copied
+from .memory.overlaps import copied
 
 #: NumPy ufunc name to op name, where they differ.
 _OTHER_NAMES = {

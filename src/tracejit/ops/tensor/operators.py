@@ -1,6 +1,6 @@
 """Python's and NumPy's protocols for tensors: operators, conversion, ``np.sin(tensor)``, convenience methods.
 
-Importing this module completes `core.tensor.Tensor`. Indexing is in `indexing`, text in `facts`.
+Importing this module completes `core.tensor.Tensor`. Indexing is in `indexing`, text in `printing`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from ..arrays import reduce
 from ..arrays.reduce import axes_of, kept
 from ..elementwise import arithmetic, bits, compare, power
 from ..linalg import products
+from . import printing
 from .at import At
 from .exchange import EXCHANGE, read_only, value_of
-from .facts import FACTS, tensor_repr, tensor_str
+from .facts import FACTS
 from .indexing import get
+from .memory.overlaps import copied, note_written
 from .numpy_protocol import METHODS, array_function, array_ufunc
-from .overlaps import copied, note_written
 from .writing import set_item
 
 if TYPE_CHECKING:
@@ -393,8 +394,8 @@ PROTOCOLS: dict[str, Any] = {
     "__array_ufunc__": array_ufunc,
     "__array_function__": array_function,
     "__format__": _format,
-    "__str__": tensor_str,
-    "__repr__": tensor_repr,
+    "__str__": printing.tensor_str,
+    "__repr__": printing.tensor_repr,
     "_repr_html_": lambda self: seams.html(self),
     "__copy__": lambda self: twin(as_tensor(self)),
     "__deepcopy__": lambda self, memo: twin(as_tensor(self)),

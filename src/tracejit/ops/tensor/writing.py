@@ -20,8 +20,8 @@ from ...core.errors import at, user_location
 from ...core.tensor import Tensor, twin
 from ...core.tracing.dispatch import state
 from .at import At
-from .holders import KNOWN, ONE_LOCAL, in_set_item, named_twice
-from .overlaps import is_program_for_numpy
+from .memory.holders import KNOWN, ONE_LOCAL, in_set_item, named_twice
+from .memory.overlaps import is_program_for_numpy
 
 _LOST = (
     "nothing keeps this tensor, and what is written to it would be lost: a part of a tensor is a tensor of its own, so "

@@ -15,9 +15,9 @@ from ....core.tensor import Overwritten, Tensor
 from ....core.tracing.dispatch import state
 from ....core.tracing.trace import Trace
 from ....ops.tensor.indexing import get
-from ....ops.tensor.made import whole_of
-from ....ops.tensor.overlaps import Overlaps, Way, Written, known_by, overlaps_now
-from ....ops.tensor.storage import (
+from ....ops.tensor.memory.made import whole_of
+from ....ops.tensor.memory.overlaps import Overlaps, Way, Written, known_by, overlaps_now
+from ....ops.tensor.memory.storage import (
     Member,
     Storage,
     array_storage,
@@ -82,9 +82,7 @@ class WrittenInBranch:
         self.sides: list[dict[Key, tuple[Tensor, Storage | None]]] = []
         self.numpys: list[dict[Key, np.ndarray]] = []  # arrays of NumPy's that a side leaves
         self.overwritten: list[dict[Hashable, tuple[Written, ...]]] = []
-        self.stale: list[
-            dict[Key, Written]
-        ] = []  # what a side leaves that it has written to under another name
+        self.stale: list[dict[Key, Written]] = []  # left by a side that has written to it under another name
         self.ways: list[dict[Key, Way | None]] = []
         self.begun = _nodes_so_far()
 
@@ -169,9 +167,7 @@ class WrittenInLoop:
         self.around = around
         self.rows: list[Member] = [stands_for(r) for r in rows]
         self.over: list[Tensor] = list(rows)
-        self.row_values: list[Hashable] = [None] * len(
-            rows
-        )  # what the iteration that is traced knows their rows by
+        self.row_values: list[Hashable] = [None] * len(rows)  # what an iteration knows their rows by
         arrays = _known_arrays(around.before, around.places.alone)
         self.before: dict[Key, Tensor | np.ndarray] = {**_arrays(around.before), **arrays}
         self.numpys: set[Key] = {  # what is an array of NumPy's to the program

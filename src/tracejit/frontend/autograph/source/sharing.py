@@ -1,7 +1,7 @@
 """Aliases: names under which a function may know the same array, so that it must stay a NumPy array.
 
 A part, ``row = y[i]`` or ``for row in y``, sees what is written to the whole, and other names what ``y += 1`` does.
-What is written to elements is seen under every name of the whole, ``z = y``, as `ops.tensor.storage` has it.
+What is written to elements is seen under every name of the whole, ``z = y``, as `ops.tensor.memory.storage` has it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ....core.tracing.dispatch import as_tensor, is_tracing
 from ....ops.symbolic_values import counting
 from ....ops.tensor import operators
 from ....ops.tensor.indexing import get
-from ....ops.tensor.storage import named, seen_as
+from ....ops.tensor.memory.storage import named, seen_as
 from ...creation import STEP_OF_ZERO, check_step
 from ...state.variable import Variable
 from .kinds import traced

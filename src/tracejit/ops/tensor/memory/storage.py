@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import Untraceable, at, user_location
-from ...core.ir.graph import Graph
-from ...core.seams import give_methods
-from ...core.tensor import Overwritten, Tensor, twin
-from ...core.tracing.dispatch import as_tensor, state
-from ...core.tracing.trace import Trace
-from ...core.tracing.transaction import remember
+from ....core.errors import Untraceable, at, user_location
+from ....core.ir.graph import Graph
+from ....core.seams import give_methods
+from ....core.tensor import Overwritten, Tensor, twin
+from ....core.tracing.dispatch import as_tensor, state
+from ....core.tracing.trace import Trace
+from ....core.tracing.transaction import remember
 from .made import from_the_start, whole_of
 
 #: How a tensor is made of the array that it is a part of: ``view(whole)``.

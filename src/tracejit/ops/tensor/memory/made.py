@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...core.errors import is_internal
-from ...core.tracing.transaction import Attempt, Unwinding
+from ....core.errors import is_internal
+from ....core.tracing.transaction import Attempt, Unwinding
 
 #: A line of converted code, by its instruction and those that called it, innermost first.
 Site = tuple[tuple[int, int], ...]

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.errors import Location, Untraceable, at, is_internal, user_location
-from ...core.ir.graph import Node, Value
-from ...core.op import Op, ops
-from ...core.spec import TensorSpec
-from ...core.tensor import Tensor
-from ...core.tracing.dispatch import NO_ATTRS, state
-from ...core.tracing.forms import BranchForm
-from ...core.tracing.loop_form import LoopForm
-from ...core.tracing.trace import Trace
+from ....core.errors import Location, Untraceable, at, is_internal, user_location
+from ....core.ir.graph import Node, Value
+from ....core.op import Op, ops
+from ....core.spec import TensorSpec
+from ....core.tensor import Tensor
+from ....core.tracing.dispatch import NO_ATTRS, state
+from ....core.tracing.forms import BranchForm
+from ....core.tracing.loop_form import LoopForm
+from ....core.tracing.trace import Trace
 from .storage import saved_in_logs
 
 #: Ops of which the result is in NumPy a view of the first input.
