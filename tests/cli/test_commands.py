@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -402,12 +403,13 @@ def test_interrupting_is_clean(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_what_takes_long_says_so_on_terminals(folder: Path) -> None:
-    (folder / "slow.py").write_text("import time\ntime.sleep(3.0)\ndef f(x):\n    return x\n")
+    (folder / "slow.py").write_text("import time\ntime.sleep(1.6)\ndef f(x):\n    return x\n")
     words = [*COMMAND, "trace", "slow:f", "--spec", "f64"]
     try:
         ours, theirs = os.openpty()
     except OSError as error:  # a container without them
         pytest.skip(f"no pseudo-terminals: {error}")
+    termios.tcsetwinsize(ours, (24, 80))  # tqdm shows nothing on one of no width
     done = subprocess.run(
         words, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=theirs, text=True
     )

@@ -259,14 +259,16 @@ def test_nothing_is_kept():
     before = [sys.getrefcount(w) for w in watched]
     tracemalloc.start()
     work(50)
-    start = tracemalloc.get_traced_memory()[0]
-    work(3000)
-    taped(300)
-    collect()
-    grown = tracemalloc.get_traced_memory()[0] - start
+    grown = []
+    for _ in range(2):  # a table of the process may become larger once
+        start = tracemalloc.get_traced_memory()[0]
+        work(3000)
+        taped(300)
+        collect()
+        grown.append(tracemalloc.get_traced_memory()[0] - start)
     tracemalloc.stop()
     assert max(abs(sys.getrefcount(w) - b) for w, b in zip(watched, before, strict=True)) < 40
-    assert grown < 20_000
+    assert min(grown) < 20_000, grown
 
 
 def test_operators_called_often_become_machine_code_by_themselves():

@@ -13,10 +13,9 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from ..losses.steps import both, mask_of
+from ..losses.steps import beyond_scores, both, mask_of
 from ..nn import common as neural
 from ..nn.activations import softmax
-from .core import beyond_scores
 from .layer import Layer, is_training
 
 

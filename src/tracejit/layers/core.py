@@ -9,6 +9,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..losses.steps import beyond_scores
 from ..models.arguments import among_parameters
 from ..nn import activations
 from ..nn import common as neural
@@ -184,11 +185,6 @@ class ELU(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the inputs."""
         return tf.where(tf.greater(inputs, 0.0), 1.0, self.alpha) * activations.elu(inputs)
-
-
-def beyond_scores(dtype: Any) -> float:
-    """What no score of a softmax reaches, as a float of this dtype."""
-    return 3e4 if dtype == "float16" else 1e9
 
 
 class Softmax(Layer):

@@ -44,6 +44,11 @@ def both(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else tf.logical_and(a, b)
 
 
+def beyond_scores(dtype: Any) -> float:
+    """What no score of a softmax reaches, as a float of this dtype."""
+    return 3e4 if dtype == "float16" else 1e9
+
+
 def weight_in_a_mean(weight: Any, mask: Any) -> Any:
     """How much each step counts in a mean over all: those that a mask leaves out nothing, the others more for it."""
     counts: Any = tf.cast(mask, dtype=float)
