@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import tracemalloc
 import weakref
 from collections.abc import Iterator
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.memory import collect, grown_by
 from checks.operators import needs_lane
 from tracejit.frontend.tape import operator_lane
 
@@ -148,17 +148,15 @@ def test_memory_is_flat_over_many_calls(operators):
             y = f(v * x)
         v.assign_sub(0.0 * tape.gradient(y, v))
 
-    for _ in range(50):
-        step()
-    gc.collect()
-    tracemalloc.start()
-    step()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(500):
-        step()
-    cycles = gc.collect()  # also empties Python's lists of free tuples
-    after = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
+    def steps():
+        for _ in range(500):
+            step()
+
+    steps()
+    collect()
+    steps()
+    cycles = gc.collect()
+    grown = grown_by(steps)
     operator_lane.leave()
     assert cycles < 500, "a call must not leave a cycle behind"
-    assert after - before < 5_000
+    assert grown < 5_000

@@ -6,13 +6,12 @@ import operator
 import subprocess
 import sys
 import threading
-import tracemalloc
 
 import numpy as np
 import pytest
 
 import tracejit as tf
-from checks.memory import collect
+from checks.memory import collect, grown_by
 from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from checks.ways import outcome, random_array
 from tracejit.core.tracing.dispatch import recording, state
@@ -257,18 +256,9 @@ def test_nothing_is_kept():
     taped(100)
     collect()
     before = [sys.getrefcount(w) for w in watched]
-    tracemalloc.start()
-    work(50)
-    grown = []
-    for _ in range(2):  # a table of the process may become larger once
-        start = tracemalloc.get_traced_memory()[0]
-        work(3000)
-        taped(300)
-        collect()
-        grown.append(tracemalloc.get_traced_memory()[0] - start)
-    tracemalloc.stop()
+    grown = grown_by(lambda: (work(3000), taped(300)))
     assert max(abs(sys.getrefcount(w) - b) for w, b in zip(watched, before, strict=True)) < 40
-    assert min(grown) < 20_000, grown
+    assert grown < 20_000
 
 
 def test_operators_called_often_become_machine_code_by_themselves():
