@@ -184,11 +184,11 @@ def no_value(tensor: Tensor) -> Exception:
     where = at(own_location())
     if tensor.value.graph.finished:
         return LeakedTensor(
-            f"{tensor.spec} was traced in {tensor.value.graph.name!r} and used after that trace ended; "
+            f"{tensor.spec} was traced in {tensor.value.graph.function!r} and used after that trace ended; "
             f"return it from the function instead{where}"
         )
     return SymbolicValue(
-        f"{tensor.spec} has no value while {tensor.value.graph.name!r} is being traced. Python's if, while, "
+        f"{tensor.spec} has no value while {tensor.value.graph.function!r} is being traced. Python's if, while, "
         "int(), float() and numpy() need one: use tracejit.cond, tracejit.while_loop or tracejit.where, "
         f"or compute it outside of the function; to look at it, use tracejit.print{where}"
     )

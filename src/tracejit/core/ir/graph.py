@@ -114,6 +114,8 @@ class Graph:
         The trace that made the graph is over; its tensors must not be used any more.
     derived : dict
         What was computed from the graph (gradient graphs, compiled forms), so that it is computed once.
+    function : str
+        The user's function that it is traced from, for a branch or loop body the one around it; empty where unknown.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Graph:
     guards: tuple[tuple[str, Size, Size], ...] = ()
     finished: bool = False
     derived: dict[Any, Any] = field(default_factory=dict, repr=False)
+    function: str = ""
 
     if not TYPE_CHECKING:
 

@@ -67,6 +67,10 @@ class Taken:
     source: object
 
 
+#: What the graphs of branches and loop bodies are called.
+_REGIONS = {"then", "orelse", "body", "cond"}
+
+
 class Trace:
     """The interpreter that adds every call to a graph.
 
@@ -104,7 +108,8 @@ class Trace:
     reading: ClassVar[Callable[[Op | None, Sequence[Tensor], Mapping[str, Any]], None]]
 
     def __init__(self, name: str, parent: Trace | None = None):
-        self.graph: Graph = Graph(name)
+        inside = parent is not None and name in _REGIONS
+        self.graph: Graph = Graph(name, function=parent.graph.function if parent and inside else name)
         self.parent = parent
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.held: dict[int, VariableState] = {}

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import SymbolicValue, Untraceable, at, user_location
+from ...core.errors import SymbolicValue, Untraceable, at, take, user_location
 from ...core.lazy import Later
 from ...core.op import OPS, ops
 from ...core.tensor import Tensor
@@ -17,8 +17,10 @@ from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.promotion import joint_dtype
 from ...ops.arrays.reduce import reduce_max, reduce_min, reduce_sum
 from ...ops.arrays.shape import stack
+from ...ops.arrays.sort import descending
 from ...ops.elementwise.compare import greater, less, logical_and, logical_or, where
 from ...ops.symbolic_values import known_array
+from ...ops.tensor.indexing import get
 from .. import creation
 from . import outside
 from .values.iteration import enumerate_of, length_of, range_of, reversed_of, tensor_range, zip_of
@@ -108,12 +110,25 @@ def _truth_of_all(join: Callable[..., Any], decides: bool) -> Callable[..., Any]
     return converted
 
 
-def _sorted(*args: Any, **kwargs: Any) -> list[Any]:
-    """``sorted``, which cannot put traced numbers into order."""
+def _sorted(items: Iterable[Any], /, *, key: Any = None, reverse: Any = False) -> list[Any]:
+    """``sorted``, also of traced tensors of one shape and dtype, by themselves or by a `key` that gives scalars."""
+    given = list(items)
     try:
-        return sorted(*args, **kwargs)
-    except Untraceable:
-        raise _unknown("sorted", "choose with tracejit.minimum and tracejit.maximum") from None
+        return sorted(given, key=key, reverse=reverse)
+    except Untraceable as error:
+        take(error)
+    keys = given if key is None else [key(x) for x in given]
+    if not (_alike(given) and _alike(keys) and keys[0].shape == () and keys[0].dtype.kind in "biuf"):
+        instead = "give tensors of one shape and dtype; tracejit.sort and tracejit.argsort order the elements of one"
+        raise _unknown("sorted", instead)
+    by, rows = stack(keys), stack(given)
+    order = ops.argsort(descending(by) if reverse else by, axis=0)
+    return [get(rows, get(order, i)) for i in range(len(given))]
+
+
+def _alike(items: list[Any]) -> bool:
+    """Are they tensors of one shape and dtype?"""
+    return all(x.__class__ is Tensor for x in items) and len({x.spec for x in items}) == 1
 
 
 def _filter(keep: Any, items: Iterable[Any]) -> Iterator[Any]:

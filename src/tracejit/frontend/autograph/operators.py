@@ -49,7 +49,7 @@ from .parts import (
 from .places.mutations import changing
 from .places.place import AttributePlace, Carried, Places
 from .properties import attribute_of, set_attribute, update_attribute
-from .values.iteration import OpenRange, as_range, is_size, looped
+from .values.iteration import Looped, OpenRange, as_range, is_size, looped
 from .values.kinds import SetInLoop, TraceError, is_undefined, traced
 from .values.stacked import Stacked
 
@@ -240,7 +240,37 @@ def for_stmt(
         _python_for(iterable, body, going, carried)
     elif not is_size(over.length) or over.length > 0:
         with _refusing():
-            peeling.compile_loop(peeling.ForLoop(over, body, going), carried)
+            _over_rows(over, body, going, carried)
+
+
+_FEW = 64  # rows for which a loop that cannot be compiled is written out
+
+
+def _over_rows(over: Looped, body: Body, going: Body | None, carried: Carried) -> None:
+    """Compile the loop; where types forbid that, and the items are few, run it for one after the other, as Python does.
+
+    Then its index is a number that lists and dicts take, and variables may change their types.
+    """
+    loop = peeling.ForLoop(over, body, going)
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
+        try:
+            peeling.compile_loop(loop, carried)
+            return
+        except (TypeError, TraceError) as error:
+            reason = error.error if type(error) is TraceError else error
+            if over.length is None or not isinstance(reason, TypeError):
+                raise
+            attempt.rollback()
+            refused = error
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
+        try:
+            if int(over.length) <= _FEW:
+                _python_for(over, body, going, carried)
+                return
+        except (TracejitError, TraceError):
+            pass
+        attempt.rollback()
+    raise refused  # what was wrong with the loop says more
 
 
 def _is_compiled(loop: Loop, carried: Carried) -> bool:

@@ -276,7 +276,7 @@ def _format(self: Any, spec: str) -> str:
     error = no_value(self)
     if isinstance(error, SymbolicValue):
         error = SymbolicValue(
-            f"{self.spec} has no value to format by {spec!r} while {self.value.graph.name!r} is being traced: "
+            f"{self.spec} has no value to format by {spec!r} while {self.value.graph.function!r} is being traced: "
             "tracejit.print shows it when the function runs, or return it and format it outside"
             f"{at(user_location())}"
         )
