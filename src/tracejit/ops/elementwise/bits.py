@@ -14,7 +14,9 @@ from ...core.op import Attrs, defop, ops, sample
 from ...core.spec import TensorSpec, as_dtype, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
-from ..lowering import Callback, Compose, Scalar
+from ...core.tracing.loop_form import INDEX, LoopForm
+from ..arrays.shape import expand_dims, stack
+from ..lowering import Compose, Expand, Scalar
 from .arithmetic import ELEMENTWISE, broadcast, matched
 
 
@@ -99,18 +101,66 @@ def right_shift(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     return integers(x, y)
 
 
-# ---- by NumPy's own kernels -----------------------------------------------------------------------------
-
-_ANY_TWO = {**_TWO, "lower": Callback(), "samples": (*_INTEGERS, *_UNSIGNED)}
+# ---- divisors and counts --------------------------------------------------------------------------------
 
 
-@defop(**_ANY_TWO, kernel=np.gcd)
+def _magnitude(x: Tensor) -> Tensor:
+    """The size of integers as unsigned ones, which have room for that of every number."""
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    return x if x.np_dtype == unsigned else ops.same_bits(ops.abs(x), dtype=unsigned)
+
+
+def _signed(x: Tensor, dtype: np.dtype) -> Tensor:
+    return x if x.np_dtype == dtype else ops.same_bits(x, dtype=dtype)
+
+
+def _divisor(x: Tensor, y: Tensor) -> Tensor:
+    """Euclid's algorithm, for all pairs until the last of them is done."""
+
+    def step(k: Any, pair: Sequence[Any], xs: Any, held: Any) -> tuple[list[Tensor], tuple[Any, ...]]:
+        a, b = pair
+        done = ops.equal(b, 0)
+        return [ops.where(done, a, b), ops.where(done, b, ops.mod(a, ops.where(done, b + 1, b)))], ()
+
+    def going_on(pair: Sequence[Any], held: Any) -> Tensor:
+        left = ops.cast(ops.not_equal(pair[1], 0), dtype=INDEX.dtype)
+        return ops.less(0, ops.reduce_sum(left, axis=tuple(range(len(left.shape)))))
+
+    shape = broadcast(x.spec, y.spec).shape
+    pair = [ops.broadcast_to(_magnitude(v), shape=shape) for v in (x, y)]
+    return LoopForm.written(step, pair, cond=going_on, names=("step", "going_on")).apply().carry[0]
+
+
+def _multiple(x: Tensor, y: Tensor) -> Tensor:
+    divisor = _divisor(x, y)
+    none = ops.equal(divisor, 0)
+    parts = ops.floordiv(_magnitude(x), ops.where(none, divisor + 1, divisor))
+    return _signed(ops.multiply(parts, _magnitude(y)), x.np_dtype)
+
+
+def _count_bits(x: Tensor) -> Tensor:
+    """By adding neighbouring fields of 1, 2 and 4 bits, then all bytes by a product."""
+    bits = _magnitude(x)
+    pairs, fours, bytes_ = (
+        int.from_bytes(bytes([field]) * x.dtype.itemsize, "little") for field in (0x55, 0x33, 0x0F)
+    )
+    bits = ops.subtract(bits, ops.bitwise_and(ops.right_shift(bits, 1), pairs))
+    bits = ops.add(ops.bitwise_and(bits, fours), ops.bitwise_and(ops.right_shift(bits, 2), fours))
+    bits = ops.bitwise_and(ops.add(bits, ops.right_shift(bits, 4)), bytes_)
+    total = ops.multiply(bits, int.from_bytes(b"\1" * x.dtype.itemsize, "little"))
+    return ops.cast(ops.right_shift(total, 8 * (x.dtype.itemsize - 1)), dtype=np.dtype(np.uint8))
+
+
+_ANY_TWO = {**_TWO, "samples": (*_INTEGERS, *_UNSIGNED)}
+
+
+@defop(**_ANY_TWO, kernel=np.gcd, lower=Expand(lambda x, y: [_signed(_divisor(x, y), x.np_dtype)]))
 def gcd(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The greatest number that divides both, of their sizes; of 0 and another number the size of that."""
     return integers(x, y)
 
 
-@defop(**_ANY_TWO, kernel=np.lcm)
+@defop(**_ANY_TWO, kernel=np.lcm, lower=Expand(lambda x, y: [_multiple(x, y)]))
 def lcm(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The least number that both divide, of their sizes; 0 where one is 0. It wraps around beyond the dtype."""
     return integers(x, y)
@@ -119,7 +169,7 @@ def lcm(x: TensorSpec, y: TensorSpec) -> TensorSpec:
 @defop(
     vjp=(None,),
     kernel=np.bitwise_count,
-    lower=Callback(),
+    lower=Compose(_count_bits),
     traits=ELEMENTWISE,
     samples=(
         sample((2, 3), low=-100, high=100, dtypes=("int64",)),
@@ -152,10 +202,47 @@ def _bitcast_kernel(input: np.ndarray, *, type: str) -> np.ndarray:
     return np.array(bits if wide > narrow else bits[..., 0])
 
 
+def _bitcast_by_parts(input: Tensor, *, type: str) -> Tensor:
+    """Complex numbers are pairs of floats; parts of numbers are moved within unsigned integers."""
+    dtype, shape = as_dtype(type), input.shape
+    if input.np_dtype == dtype:
+        return input
+    if input.dtype.kind == "c":
+        floats = stack([ops.real(input), ops.imag(input)], axis=-1)
+        if input.dtype.itemsize < dtype.itemsize:
+            floats = ops.reshape(floats, shape=(*shape[:-1], 2 * shape[-1]))
+        parts = _bitcast_by_parts(floats, type=type)
+        if len(parts.shape) <= len(floats.shape):
+            return parts
+        return ops.reshape(parts, shape=(*shape, 2 * parts.shape[-1]))
+    if dtype.kind == "c":
+        half = dtype.itemsize // 2
+        if input.dtype.itemsize < half:
+            input = ops.reshape(input, shape=(*shape[:-1], 2, half // input.dtype.itemsize))
+        floats = _bitcast_by_parts(input, type=f"float{8 * half}")
+        return ops.complex(*(ops.gather(floats, k, axis=len(floats.shape) - 1) for k in (0, 1)))
+    return ops.same_bits(_resized(input, dtype.itemsize), dtype=dtype)
+
+
+def _resized(input: Tensor, size: int) -> Tensor:
+    """The bits of numbers in unsigned integers of so many bytes."""
+    given = input.dtype.itemsize
+    bits = ops.same_bits(input, dtype=np.dtype(f"u{given}"))
+    if given == size:
+        return bits
+    word = np.dtype(f"u{max(given, size)}")
+    parts = max(given, size) // min(given, size)
+    places = ops.multiply(ops.iota(size=parts, dtype=word), 8 * min(given, size))
+    if given > size:
+        return ops.cast(ops.right_shift(expand_dims(bits, -1), places), dtype=np.dtype(f"u{size}"))
+    moved = ops.left_shift(ops.cast(bits, dtype=word), places)
+    return ops.reduce_sum(moved, axis=(len(moved.shape) - 1,))
+
+
 @defop(
     vjp=(None,),
     kernel=_bitcast_kernel,
-    lower=Callback(),
+    lower=Compose(_bitcast_by_parts),
     canonicalize=_canonical_bitcast,
     batch=_batch_bitcast,
     traits=("may_fail",),
