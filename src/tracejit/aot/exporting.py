@@ -53,7 +53,8 @@ def export(
     Parameters
     ----------
     f : callable
-        A plain or compiled function. It must not print; it may read Variables, but not assign them.
+        A plain or compiled function. It must not print. It may read Variables, and with ``constants="argument"``
+        assign them.
     specs : sequence
         One for each argument: a TensorSpec, an example array, text such as ``"f64[n,3]"``, or a nest of them; a
         Python number becomes a constant. Sizes with the same name are equal; each name becomes a parameter.
@@ -74,7 +75,8 @@ def export(
         ``"host"``: this processor, and others with the same features. Single levels: ``"x86-64-v3"`` for example.
         Other machines: ``"aarch64"``, ``"riscv64"``, ``"wasm32"``, ``"wasm32+simd128"``, ``"thumbv7em"``.
     constants : {"embed", "argument"}
-        Variables and arrays that `f` reads become constants with their present values, or further parameters.
+        Variables and arrays that `f` reads become constants with their present values, or further parameters. With
+        ``"argument"`` `f` may assign Variables: their new values are the last results, ``new_`` and the parameter.
     sample : sequence, optional
         Arguments for :meth:`Artifact.verify`; by default the arrays among `specs`, else random numbers between 0.5
         and 1.5 and, for integers, 1.
@@ -91,7 +93,8 @@ def export(
     Raises
     ------
     NotExportable
-        The function needs Python, assigns Variables, returns nothing, or holds for some sizes only.
+        The function needs Python, assigns Variables that are constants, draws random numbers, returns nothing, or holds
+        for some sizes only.
     ValueError
         For `outputs`, `wrt`, `targets`, `constants` or a `name` that there is not, and a `sample` of other arrays.
     ArgumentError
@@ -111,6 +114,12 @@ def export(
     >>> art = tf.export(lambda x: tf.reduce_sum(x * x * x), ["f64[n]"], name="cubes", outputs=["grad", "hvp"])
     >>> print(art.signature)
     cubes(x: float64[n], vx: float64[n]) -> (gx: float64[n], hx: float64[n])
+    >>> w = tf.Variable([1.0, 2.0], name="w")
+    >>> def step(x):
+    ...     w.assign_sub(0.1 * x)
+    ...     return tf.reduce_sum(w)
+    >>> print(tf.export(step, ["f32[2]"], name="step", outputs="value", constants="argument").signature)
+    step(x: float32[2], w: float32[2]) -> (value: float32[], new_w: float32[2])
     """
     made = exported_program(
         f,
@@ -123,6 +132,7 @@ def export(
         sample=sample,
         keep_graph=keep_graph,
         debug=debug,
+        assigning=constants == "argument",
     ).artifact
     if not made.results:
         raise NotExportable(
@@ -160,8 +170,12 @@ def exported_program(
     sample: Sequence[Any] | bool | None = None,
     keep_graph: bool = True,
     debug: bool = False,
+    assigning: bool = False,
 ) -> Exported:
-    """What :func:`export` makes, for whoever calls it in the place of the function; ``sample=False`` tries nothing."""
+    """What :func:`export` makes, for whoever calls it in the place of the function; ``sample=False`` tries nothing.
+
+    Unless `assigning`, a function that assigns Variables is refused.
+    """
     kinds = kinds_of(outputs)
     if constants not in ("embed", "argument"):
         raise ValueError(f"constants are 'embed' or 'argument', got {constants!r}{at(user_location())}")
@@ -170,9 +184,10 @@ def exported_program(
     with settings.settings(debug_info=debug):
         traced = _traced(f, given, checked_name(name))
         traced.require_its_own()
+        read = captured_names(f, traced.captured_inputs)
+        _refuse_state(traced, given, read, assigning)
         graph, checks = _with_own_names(traced, given)
         taken = set(given.taken)
-        read = captured_names(f, traced.captured_inputs)
         names = [*given.parameters, *(unique(n, taken) for n in read)]
         chosen = _chosen(wrt, kinds, given, traced, names, [*given.paths, *read], embedded)
         roles = _roles(graph, traced, names, chosen)
@@ -206,13 +221,23 @@ def _traced(f: Callable[..., Any], given: Declared, name: str) -> Specialization
 
     called.__name__ = name
     traced = function(called, autograph=False).get_concrete_function(*given.args)
-    if traced.graph.state or traced.generators:
-        changed = [traced.captured_inputs[k - len(given.shapes)].name for k, _ in traced.graph.state]
-        raise NotExportable(
-            f"{name} assigns {', '.join(changed) or 'a random generator'}, which stays here: return the new value, and "
-            f"take the old one as an argument{at(user_location())}"
-        )
     return traced
+
+
+def _refuse_state(traced: Specialization, given: Declared, read: Sequence[str], assigning: bool) -> None:
+    """NotExportable where calls leave something behind that the interface has no place for."""
+    name, where = traced.name, at(user_location())
+    if traced.generators:
+        raise NotExportable(
+            f"{name} assigns a random generator, which stays here: take a seed as an argument, and draw with "
+            f"random.stateless_normal or its like{where}"
+        )
+    changed = ", ".join(read[k - len(given.shapes)] for k, _ in traced.graph.state)
+    if changed and not assigning:
+        raise NotExportable(
+            f"{name} assigns {changed}, which stays here: return the new value, and take the old one as an argument; "
+            f"or pass constants='argument', which makes parameters of Variables, and results of their new values{where}"
+        )
 
 
 def _chosen(
@@ -294,9 +319,10 @@ def _strongest(checks: Sequence[tuple[str, Size, Size]]) -> list[tuple[str, Size
 def _roles(graph: Graph, traced: Specialization, names: Sequence[str], chosen: Sequence[int]) -> Roles:
     """The arrays that outputs are about, by the names of parameters."""
     results = names_of(traced.structure, "value")
-    values = [Named(n, v.spec) for n, v in zip(results, graph.outputs, strict=True)]
+    values = [Named(n, v.spec) for n, v in zip(results, graph.outputs, strict=False)]
     ys = [y for y in values if y.spec.differentiable]
-    return Roles(values, ys, [Named(names[k], graph.inputs[k].spec) for k in chosen])
+    changed = [Named(f"new_{names[k]}", graph.outputs[y].spec) for k, y in traced.graph.state]
+    return Roles(values, ys, [Named(names[k], graph.inputs[k].spec) for k in chosen], changed)
 
 
 def _interface(

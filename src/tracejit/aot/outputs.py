@@ -46,11 +46,14 @@ class Roles(NamedTuple):
         Those of them that are floats.
     xs : sequence of Named
         The inputs to differentiate by.
+    changed : sequence of Named
+        The new values of Variables that the function assigns, which follow what it returns.
     """
 
     values: Sequence[Named]
     ys: Sequence[Named]
     xs: Sequence[Named]
+    changed: Sequence[Named] = ()
 
 
 class Point:
@@ -62,10 +65,13 @@ class Point:
     inputs : sequence of Tensor
     chosen : sequence of int
         Which of them to differentiate by.
+    returned : int
+        How many outputs of the graph the function returns; new values of Variables follow.
     """
 
-    def __init__(self, graph: Graph, inputs: Sequence[Tensor], chosen: Sequence[int]):
+    def __init__(self, graph: Graph, inputs: Sequence[Tensor], chosen: Sequence[int], returned: int):
         self._graph = graph
+        self._returned = returned
         self._inputs = inputs
         self._chosen = chosen
         self.xs: list[Tensor] = [inputs[k] for k in chosen]
@@ -79,7 +85,10 @@ class Point:
 
     def floats(self, *xs: Tensor) -> list[Tensor]:
         """The function of the chosen inputs, without results that are no floats."""
-        return [y for y in self._run(*xs) if y.spec.differentiable]
+        return self._floats(self._run(*xs))
+
+    def _floats(self, outputs: Sequence[Tensor]) -> list[Tensor]:
+        return [y for y in outputs[: self._returned] if y.spec.differentiable]
 
     def scalar(self, *xs: Tensor) -> Tensor:
         """The function as one number."""
@@ -91,14 +100,24 @@ class Point:
 
         def both(*xs: Tensor) -> tuple[list[Tensor], Sequence[Tensor]]:
             ys = self._run(*xs)
-            return [y for y in ys if y.spec.differentiable], ys
+            return self._floats(ys), ys
 
         return vjp(both, *self.xs, has_aux=True)
 
+    @once
+    def _outputs(self) -> list[Tensor]:
+        """Of the run that cotangents are pulled through: what that keeps of loops is kept once."""
+        return list(self._pulled[2] if self.xs else self._run())
+
     @property
     def values(self) -> list[Tensor]:
-        """All results, of the run that cotangents are pulled through: what that keeps of loops is kept once."""
-        return list(self._pulled[2] if self.xs else self._run())
+        """All results."""
+        return self._outputs[: self._returned]
+
+    @property
+    def changed(self) -> list[Tensor]:
+        """The new values of Variables."""
+        return self._outputs[self._returned :] if self._returned < len(self._graph.outputs) else []
 
     @property
     def ys(self) -> list[Tensor]:
@@ -311,15 +330,17 @@ def derived(
     def body(*tensors: Tensor) -> list[Tensor]:
         tracer = state.interpreter
         assert isinstance(tracer, Trace)
-        point = Point(graph, [*tensors[: len(kept)], *map(tracer.constant, constants)], chosen)
+        inputs = [*tensors[: len(kept)], *map(tracer.constant, constants)]
+        point = Point(graph, inputs, chosen, len(roles.values))
         rest = iter(tensors[len(kept) :])
-        return [
+        results = [
             y
             for kind, of_kind in zip(kinds, further, strict=True)
             for y in kind.compute(point, [next(rest) for _ in of_kind])
         ]
+        return results + point.changed
 
     made = trace(body, specs, graph.name, Assumptions(hints=sizes, settled=frozenset(settled))).graph
-    names = [name for kind in kinds for name in kind.results(roles)]
+    names = [name for kind in kinds for name in kind.results(roles)] + [v.name for v in roles.changed]
     gradients = 1 if [kind.name for kind in kinds[:2]] == ["value", "grad"] else None
     return Derived(made, [x for of_kind in further for x in of_kind], names, gradients)

@@ -15,7 +15,6 @@ from ...core.spec import TensorSpec, as_dtype, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.loop_form import INDEX, LoopForm
-from ..arrays.shape import expand_dims, stack
 from ..lowering import Compose, Expand, Scalar
 from .arithmetic import ELEMENTWISE, broadcast, matched
 
@@ -202,13 +201,18 @@ def _bitcast_kernel(input: np.ndarray, *, type: str) -> np.ndarray:
     return np.array(bits if wide > narrow else bits[..., 0])
 
 
+def _with_last_axis(x: Tensor) -> Tensor:
+    return ops.reshape(x, shape=(*x.shape, 1))
+
+
 def _bitcast_by_parts(input: Tensor, *, type: str) -> Tensor:
     """Complex numbers are pairs of floats; parts of numbers are moved within unsigned integers."""
     dtype, shape = as_dtype(type), input.shape
     if input.np_dtype == dtype:
         return input
     if input.dtype.kind == "c":
-        floats = stack([ops.real(input), ops.imag(input)], axis=-1)
+        halves = [_with_last_axis(part) for part in (ops.real(input), ops.imag(input))]
+        floats = ops.concat(*halves, axis=len(shape))
         if input.dtype.itemsize < dtype.itemsize:
             floats = ops.reshape(floats, shape=(*shape[:-1], 2 * shape[-1]))
         parts = _bitcast_by_parts(floats, type=type)
@@ -234,7 +238,7 @@ def _resized(input: Tensor, size: int) -> Tensor:
     parts = max(given, size) // min(given, size)
     places = ops.multiply(ops.iota(size=parts, dtype=word), 8 * min(given, size))
     if given > size:
-        return ops.cast(ops.right_shift(expand_dims(bits, -1), places), dtype=np.dtype(f"u{size}"))
+        return ops.cast(ops.right_shift(_with_last_axis(bits), places), dtype=np.dtype(f"u{size}"))
     moved = ops.left_shift(ops.cast(bits, dtype=word), places)
     return ops.reduce_sum(moved, axis=(len(moved.shape) - 1,))
 
