@@ -11,9 +11,9 @@ import tracejit.ops
 import tracejit.ops.tensor.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
-from tracejit.compiler import cache, pipeline
+from checks.levels import lowered
+from tracejit.compiler import cache
 from tracejit.compiler.loopir import interpreter as loopinterp
-from tracejit.compiler.loopir.verifier import InvalidProgram, verify
 from tracejit.core.ir.graph import Graph
 from tracejit.core.op import Op
 from tracejit.core.settings import settings
@@ -21,13 +21,7 @@ from tracejit.core.settings import settings
 
 def loops(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
     with settings(contract=False):
-        program, constants = pipeline._lowered(graph)
-        try:
-            verify(program)
-        except InvalidProgram:  # checked after each pass, which takes as long as all of these, it names the pass
-            with settings(check=True):
-                pipeline._lowered(graph)
-            raise
+        program, constants = lowered(graph)
     flat, _ = loopinterp.run(program, arrays, {}, [*constants.values()])
     return [f.view(v.spec.dtype).reshape(v.spec.shape) for f, v in zip(flat, graph.outputs, strict=True)]
 

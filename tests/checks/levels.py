@@ -12,6 +12,8 @@ import numpy as np
 
 from tracejit.compiler import cache, pipeline
 from tracejit.compiler.loopir import interpreter as loopinterp
+from tracejit.compiler.loopir.ir import Program
+from tracejit.compiler.loopir.verifier import InvalidProgram, verify
 from tracejit.core.autodiff.backprop import gradient_graph
 from tracejit.core.autodiff.pushforward import jvp_graph
 from tracejit.core.dim import Dim, evaluate
@@ -40,11 +42,23 @@ def sizes_of(graph: Graph, arrays: Sequence[np.ndarray]) -> dict[str, int]:
     return found
 
 
+def lowered(graph: Graph) -> tuple[Program, dict[str, np.ndarray]]:
+    """The loop program of a graph and its constants, valid after all passes; with the setting `check`, after each."""
+    program, constants = pipeline._lowered(graph)
+    try:
+        verify(program)
+    except InvalidProgram:  # checked after each pass, which takes as long as all of these, it names the pass
+        with settings(check=True):
+            pipeline._lowered(graph)
+        raise
+    return program, constants
+
+
 def by_loops(graph: Graph, arrays: Arrays) -> Arrays:
-    """Run the loop IR with its interpreter, every pass verified; it is made once, as machine code is."""
+    """Run the loop IR with its interpreter; it is made once, as machine code is."""
     key = ("loops", *current().shaping)
     if key not in graph.derived:
-        graph.derived[key] = pipeline._lowered(graph)
+        graph.derived[key] = lowered(graph)
     program, constants = graph.derived[key]
     given = {k: v for k, v in sizes_of(graph, arrays).items() if k in program.atoms}
     flat, bound = loopinterp.run(program, arrays, given, [*constants.values()])
@@ -71,12 +85,17 @@ def by_machine(graph: Graph, arrays: Arrays) -> Arrays:
 LEVELS: Mapping[str, Callable[[Graph, Arrays], Arrays]] = {"loop IR": by_loops, "machine code": by_machine}
 
 
-def assert_levels_agree(graph: Graph, arrays: Arrays, contract: bool = False) -> None:
-    """Run a graph at every level; the error names the first that diverges and the user's line."""
+def assert_levels_agree(
+    graph: Graph, arrays: Arrays, contract: bool = False, each_pass: bool = False
+) -> None:
+    """Run a graph at every level; the error names the first that diverges and the user's line.
+
+    With `each_pass`, what every pass makes is verified, not only what the last one does.
+    """
     kept = [a.copy() for a in arrays]
     reference = modes.Reference(graph, arrays)
     for level, run in LEVELS.items():
-        with settings(contract=contract, check=True, cache=False):
+        with settings(contract=contract, check=each_pass and run is by_loops, cache=False):
             found = run(graph, arrays)
         wrong = difference(reference, found, level, contract)
         if wrong:
