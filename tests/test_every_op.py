@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -41,10 +42,33 @@ SMALL = [small for c in all_cases(("float64", "complex128")) for size in (0, 1) 
 DIFFERENTIABLE = [c for c in [*CASES, *SMALL] if c.active]
 EXACT = [c for c in DIFFERENTIABLE if c.is_wide()]
 
+
+def each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], Callable[[str], None]]:
+    """One test per op, which asks for all of its cases: a test for each costs more than most of them do."""
+    by_op: dict[str, list[Case]] = {}
+    for case in cases:
+        by_op.setdefault(case.op.name, []).append(case)
+
+    def of_every_op(check: Callable[[Case], None]) -> Callable[[str], None]:
+        @pytest.mark.parametrize("op", by_op)
+        def test(op: str) -> None:
+            for case in by_op[op]:
+                try:
+                    check(case)
+                except BaseException as error:
+                    error.add_note(f"the case is {case}")
+                    raise
+
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        return test
+
+    return of_every_op
+
+
 every_op = pytest.mark.parametrize("op", list(OPS.values()), ids=str)
-every_case = pytest.mark.parametrize("case", [*CASES, *SMALL], ids=str)
-every_derivative = pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
-every_exact_derivative = pytest.mark.parametrize("case", EXACT, ids=str)
+every_case = each([*CASES, *SMALL])
+every_derivative = each(DIFFERENTIABLE)
+every_exact_derivative = each(EXACT)
 
 
 # ---- no holes -------------------------------------------------------------------------------------------
@@ -113,7 +137,7 @@ def test_the_shape_rule_says_what_the_kernel_returns(case: Case):
     assert [v.spec for v in traced.outputs] == [y.spec for y in outputs]
 
 
-@pytest.mark.parametrize("case", refused_cases(), ids=str)
+@each(refused_cases())
 def test_what_the_shape_rule_refuses_is_refused_eagerly_too(case: Case):
     with pytest.raises((DtypeError, ShapeError), match=case.op.name):
         case(*map(Tensor, case.arguments()))
@@ -213,9 +237,7 @@ def test_a_traced_gradient_is_the_recorded_one(case: Case):
             np.testing.assert_array_equal(next(found).array, g.array)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if c.op.differentiable and not c.active and c.dtype == np.float64], ids=str
-)
+@each([c for c in CASES if c.op.differentiable and not c.active and c.dtype == np.float64])
 def test_a_declared_none_is_none(case: Case):
     xs = [Tensor(a) for a in case.arguments()]
     active = [i for i, x in enumerate(xs) if x.spec.differentiable]
