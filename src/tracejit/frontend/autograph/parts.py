@@ -21,6 +21,7 @@ from ...ops.tensor.at import At
 from ...ops.tensor.memory.holders import alone
 from ...ops.tensor.memory.made import from_the_start, whole_of
 from ...ops.tensor.memory.overlaps import note_written
+from ...ops.tensor.memory.programs import in_its_place
 from ...ops.tensor.memory.storage import array_written, is_in_place, written
 from ...ops.tensor.numpy_protocol import needing
 from ...ops.tensor.writing import refuse_shared
@@ -165,7 +166,8 @@ def augmented(how: str, x: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
         if x.ndim and is_in_place(x):
             return _update(x, ..., how, value)
-        old, new = as_tensor(x), BINARY[how](x, value)
+        old = as_tensor(x)
+        new = in_its_place(old, BINARY[how](x, value))
         note_written(old, new)
         return new
     if x.__class__ is np.ndarray and x.ndim:
@@ -207,12 +209,16 @@ def _update(x: Any, index: Any, how: str, value: Any) -> Any:
     if isinstance(x, np.ndarray) and _would_leave((index,), value):
         _as_tensor_from_the_start(x, value)
     if place is not None and place.mask is not None:
-        return _written(x, place.apply(lambda whole: BINARY[how](whole, value)), index)
+        return _written(x, place.apply(lambda whole: in_its_place(whole, BINARY[how](whole, value))), index)
     if place is not None and how in ("+", "-") and _same_dtype(x, value):
         if place.is_distinct:  # then adding in place is the same to the bit, and its derivative is simpler
             return _written(x, place.add(value) if how == "+" else place.subtract(value), index)
-    of_array = isinstance(x, (Tensor, np.ndarray))  # and not of a list, whose elements may be arrays
-    return _set(x, index, (BINARY[how] if of_array else partial(augmented, how))(x[index], value))
+    part = x[index]
+    if isinstance(x, Tensor):
+        new = BINARY[how](part, value)
+        return _set(x, index, in_its_place(as_tensor(part), new) if isinstance(part, Tensor) else new)
+    of_array = isinstance(x, np.ndarray)  # and not of a list, whose elements may be arrays
+    return _set(x, index, (BINARY[how] if of_array else partial(augmented, how))(part, value))
 
 
 def _as_tensor_from_the_start(x: np.ndarray, value: Any) -> None:

@@ -391,7 +391,7 @@ def _lift(g: Any, x: Any) -> Any:
 @defop(
     vjp=(lambda g, y, x: _lift(g, x),),
     linear=True,
-    kernel=lambda x: np.array(x.real),
+    kernel=lambda x: np.asarray(x.real),
     lower=Scalar("real"),
     traits=(*ELEMENTWISE, "part_of_numbers"),
     samples=unary(complex=True),
@@ -404,7 +404,7 @@ def real(x: TensorSpec) -> TensorSpec:
 @defop(
     vjp=(lambda g, y, x: ops.complex(0.0, g) if x.dtype.kind == "c" else None,),
     linear=True,
-    kernel=lambda x: np.array(x.imag),
+    kernel=lambda x: x.imag if x.dtype.kind == "c" and x.ndim else np.array(x.imag),
     lower=Scalar("imag"),
     traits=(*ELEMENTWISE, "part_of_numbers"),
     samples=unary(complex=True),

@@ -14,6 +14,7 @@ from ...core.errors import at, user_location
 from ...core.seams import numpy_function
 from ...core.tensor import Overwritten, Tensor
 from ...core.tracing.dispatch import as_tensor, notify, state
+from .memory.shared import lent
 
 
 def value_of(self: Any, kind: str = "value") -> np.ndarray:
@@ -28,6 +29,7 @@ def value_of(self: Any, kind: str = "value") -> np.ndarray:
 
 def read_only(array: np.ndarray) -> np.ndarray:
     """A view that cannot be written through."""
+    lent(array)
     view = array.view()
     view.flags.writeable = False
     return view

@@ -9,19 +9,21 @@ flows through a tensor. Elsewhere they work on values and return arrays. Tapes n
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ...core.errors import DtypeError, GradientError, SymbolicValue, at, own_location
+from ...core.errors import DtypeError, GradientError, SymbolicValue, at, is_internal, own_location
 from ...core.op import OPS
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
 from ...core.tracing.guards import carried, unguarded
 from ..linalg import products
+from .memory.holders import is_thrown_away
 from .memory.overlaps import copied
 
 #: NumPy ufunc name to op name, where they differ.
@@ -265,6 +267,15 @@ def _flattened(self: Any, order: str = "C") -> Any:
     return copied(_method("ravel")(self, order))
 
 
+def _sorted(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """``tracejit.numpy.sort`` of this tensor, which stays as it is: TypeError where nobody takes the result."""
+    frame = sys._getframe(1)
+    if not is_internal(frame.f_code) and is_thrown_away(frame.f_code, frame.f_lasti):
+        raise TypeError(f"a tensor does not change: write x = x.sort() for x.sort(){at(own_location())}")
+    return _method("sort")(self, *args, **kwargs)
+
+
 METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
+METHODS["sort"] = _sorted
 METHODS["compress"] = _compressed
 METHODS["flatten"] = _flattened

@@ -33,7 +33,10 @@ from .at import At
 from .exchange import EXCHANGE, read_only, value_of
 from .facts import FACTS
 from .indexing import get
+from .memory.holders import LENDS, is_part_written_back, named_twice
 from .memory.overlaps import copied, note_written
+from .memory.programs import in_its_place
+from .memory.shared import is_held, note_written_eagerly
 from .numpy_protocol import METHODS, array_function, array_ufunc
 from .writing import set_item
 
@@ -186,7 +189,7 @@ def _operators() -> dict[str, Callable[..., Any]]:
     methods["__pow__"], methods["__divmod__"] = _pow, _divmod
     methods["__rdivmod__"] = lambda self, other: _divmod(other, self)
     methods["__neg__"] = lambda self: arithmetic.negative(self)
-    methods["__pos__"] = lambda self: ops.identity(self)
+    methods["__pos__"] = lambda self: copied(self)
     methods["__abs__"] = lambda self: arithmetic.abs(self)
     methods["__invert__"] = lambda self: (compare.logical_not if self.np_dtype.kind == "b" else bits.invert)(
         self
@@ -344,7 +347,9 @@ def _reduction(reduce: Callable[..., Any], added_up: bool = False) -> Callable[.
 
 
 def _astype(self: Any, dtype: Any, *, copy: bool = True) -> Any:
-    """Converted to `dtype`; whether there is a `copy` makes no difference."""
+    """Converted to `dtype`; the tensor itself where that is its dtype, and no `copy` is wanted."""
+    if not copy and np.dtype(dtype) == self.np_dtype:
+        return self
     return arithmetic.cast(self, dtype=np.dtype(dtype))
 
 
@@ -428,13 +433,41 @@ def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
     def changed(self: Any, other: Any) -> Any:
         result = plain(self, other)
-        if (self._payload.__class__ is not np.ndarray or state.guards) and result.__class__ is Tensor:
-            if not is_internal(sys._getframe(1).f_code):
-                note_written(as_tensor(self), result)
+        payload = self._payload
+        if payload.__class__ is np.ndarray and self.__class__ is Tensor and not LENDS:
+            alike = result.__class__ is Tensor and result.np_dtype is self.np_dtype
+            if alike and sys.getrefcount(self) <= _ONE_NAME and not is_held(payload):
+                if result._payload.shape == payload.shape:
+                    return result
+        frame = sys._getframe(1)
+        if result.__class__ is not Tensor or is_internal(frame.f_code):
+            return result  # converted code tells itself what it writes to
+        result = in_its_place(as_tensor(self), result)
+        if payload.__class__ is not np.ndarray or state.guards:
+            note_written(as_tensor(self), result)
+        elif sys.getrefcount(self) > _ONE_NAME or is_held(payload) or named_twice(self, frame):
+            if not is_part_written_back(sys.getrefcount(self), _ONE_NAME, self, frame):
+                note_written_eagerly(payload)
         return result
 
     return changed
 
+
+def _counted_in_place() -> int:
+    """How often something that one name holds is counted where ``x += y`` is decided."""
+    counts: list[int] = []
+
+    class Counted:
+        def __iadd__(self, other: Any) -> Any:
+            counts.append(sys.getrefcount(self))
+            return self
+
+    x = Counted()
+    x += 1
+    return counts[0]
+
+
+_ONE_NAME = _counted_in_place()
 
 IN_PLACE = {
     f"__i{name}__": _in_place(getattr(operator, f"__{name}__"))

@@ -21,7 +21,8 @@ from ...core.tensor import Tensor, twin
 from ...core.tracing.dispatch import state
 from .at import At
 from .memory.holders import KNOWN, ONE_LOCAL, in_set_item, named_twice
-from .memory.overlaps import is_program_for_numpy
+from .memory.programs import is_program_for_numpy
+from .memory.shared import is_held, note_written_eagerly
 
 _LOST = (
     "nothing keeps this tensor, and what is written to it would be lost: a part of a tensor is a tensor of its own, so "
@@ -132,8 +133,11 @@ def set_item(self: Any, index: Any, value: Any) -> None:
         del self
         raise
     changed = self.lender if self.__class__ is Sharing else self
+    payload: Any = now._payload
     changed.__class__ = Rewritten
     changed._payload, changed._spec, changed.serial = new._payload, new._spec, new.serial
+    if is_held(payload):
+        note_written_eagerly(payload, index)
 
 
 def _refuse_part(tensor: Tensor) -> None:

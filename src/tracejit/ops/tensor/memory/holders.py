@@ -106,6 +106,13 @@ def in_set_item(counted: int, x: Any, caller: FrameType) -> int:
     return min(holders, 2)
 
 
+def is_part_written_back(counted: int, of_one: int, x: Any, frame: FrameType) -> bool:
+    """Is `x` the ``y[i]`` of ``y[i] += v``, which nothing else holds? With one name it is counted `of_one` times."""
+    if frame.f_code.co_code[frame.f_lasti] != dis.opmap["BINARY_OP"]:
+        return False
+    return counted <= of_one and not _names_in(frame, x) if LENDS else counted < of_one
+
+
 def named_twice(x: Any, frame: FrameType) -> bool:
     """Do functions that run have several names for `x`, of which some may not be counted?"""
     return LENDS and _names(x, frame) > 1
@@ -135,6 +142,13 @@ def _is_counted_on_stack(code: CodeType, at: int, name: str) -> bool:
     here = next((i.positions for i in instructions if i.offset == at), None)
     lent = [i for i in instructions if "BORROW" in i.opname]
     return not any(name in _names_read(i) and _may_be_in(i, name, here) for i in lent)
+
+
+@functools.lru_cache(maxsize=256)
+def is_thrown_away(code: CodeType, at: int) -> bool:
+    """Does nobody take the result of the call that an instruction is?"""
+    after = [i.opname for i in dis.get_instructions(code) if i.offset > at and i.opname != "CACHE"]
+    return after[:1] == ["POP_TOP"]
 
 
 def _names_read(i: dis.Instruction) -> tuple[str, ...]:

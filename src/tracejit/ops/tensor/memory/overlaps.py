@@ -8,15 +8,12 @@ of the trace tells, or the records of the guard. What functions of this package 
 
 from __future__ import annotations
 
-import sys
-import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.errors import Location, Untraceable, at, is_internal, user_location
+from ....core.errors import Location, Untraceable, user_location
 from ....core.ir.graph import Node, Value
 from ....core.op import Op, ops
 from ....core.spec import TensorSpec
@@ -25,6 +22,7 @@ from ....core.tracing.dispatch import NO_ATTRS, state
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.loop_form import LoopForm
 from ....core.tracing.trace import Trace
+from .programs import is_program_for_numpy, stale_read
 from .storage import saved_in_logs
 
 #: Ops of which the result is in NumPy a view of the first input.
@@ -135,7 +133,7 @@ class Overlaps:
             for entry in reversed(self.written.get(way.root, ())):
                 if entry.time <= way.born:
                     break
-                if _meet(entry.memory, way.memory):
+                if meet(entry.memory, way.memory):
                     return entry
         return None
 
@@ -143,7 +141,7 @@ class Overlaps:
         """May these have elements of one array?"""
         ways = {way.root: way for way in self._ways_to(tensor)}
         others = [way for way in self._ways_to(other) if way.root in ways]
-        return any(_meet(ways[way.root].memory, way.memory) for way in others)
+        return any(meet(ways[way.root].memory, way.memory) for way in others)
 
     def way_of(self, tensor: Tensor) -> Way | None:
         """How this is a part of an array; None where it may be one of several."""
@@ -161,11 +159,9 @@ class Overlaps:
         """Raise where one of these holds what has been written to since."""
         for t in tensors:
             if (entry := self.stale(t)) is not None:
-                raise Untraceable(
-                    "NumPy shows here what was written to a part of the same array, or to all of it, under another "
-                    f"name{at(entry.location)}\n  and a tensor does not change: write to the whole by its name, "
-                    f"a[i] = v, or take a copy, made with .copy(), before{at(user_location())}"
-                )
+                node = getattr(known_by(t), "node", None)
+                taken = None if node is None or not is_view(node.op) else node.location
+                raise Untraceable(stale_read(t, entry.location, taken))
 
     def _ways_to(self, tensor: Tensor) -> list[Way]:
         """The arrays that a tensor is, or may be, a part of."""
@@ -241,14 +237,18 @@ class Way:
 
     def part(self, index: Any) -> np.ndarray | None:
         """The elements that ``tensor[index]`` has, or all of it where that is no view."""
-        memory = self.memory
-        given = index if isinstance(index, tuple) else (index,)
-        if memory is None or not all(map(_is_plain, given)):
-            return memory
-        try:
-            return memory[(*given, ...)] if ... not in given else memory[index]
-        except (TypeError, IndexError):
-            return memory
+        return part_of(self.memory, index)
+
+
+def part_of(memory: np.ndarray | None, index: Any) -> np.ndarray | None:
+    """The elements of an array that an index chooses, or all of it where that is no view."""
+    given = index if isinstance(index, tuple) else (index,)
+    if memory is None or not all(map(_is_plain, given)):
+        return memory
+    try:
+        return memory[(*given, ...)] if ... not in given else memory[index]
+    except (TypeError, IndexError):
+        return memory
 
 
 def _is_plain(entry: Any) -> bool:
@@ -276,7 +276,8 @@ def _viewed(memory: np.ndarray | None, steps: Sequence[Part]) -> np.ndarray | No
     return memory
 
 
-def _meet(some: np.ndarray | None, others: np.ndarray | None) -> bool:
+def meet(some: np.ndarray | None, others: np.ndarray | None) -> bool:
+    """May arrays have elements in common? Yes for None."""
     if some is None or others is None:
         return True
     try:
@@ -392,39 +393,6 @@ def copied(tensor: Tensor) -> Tensor:
     """The tensor as a copy, which is no part of another one."""
     new: Tensor = ops.identity(tensor)
     payload: Any = new._payload
-    if payload.__class__ is np.ndarray and payload.base is not None:
+    if payload.__class__ is np.ndarray:
         new._payload = payload.copy()
     return new
-
-
-# ---- programs for NumPy ---------------------------------------------------------------------------------
-
-_decided: dict[int, tuple[weakref.ref[CodeType], bool | None]] = {}
-
-
-def is_program_for_numpy() -> bool:
-    """Does the innermost function of the user's that names NumPy, or this package, name NumPy alone?"""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not is_internal(code):
-            entry = _decided.get(id(code))
-            if entry is None or entry[0]() is not code:
-                entry = _decided[id(code)] = weakref.ref(code), names_numpy_alone(code, frame.f_globals)
-            if entry[1] is not None:
-                return entry[1]
-        frame = frame.f_back
-    return False
-
-
-def names_numpy_alone(code: CodeType, namespace: Mapping[str, Any]) -> bool | None:
-    """Does code name NumPy, and nothing of this package? None where it names neither."""
-    known = [namespace.get(name) for name in code.co_names]
-    inner = [names_numpy_alone(c, namespace) for c in code.co_consts if isinstance(c, CodeType)]
-    if False in inner or any(map(_is_ours, known)):
-        return False
-    return True if True in inner or any(x is np for x in known) else None
-
-
-def _is_ours(x: Any) -> bool:
-    return str(getattr(x, "__module__", None) or getattr(x, "__name__", "")).startswith("tracejit")

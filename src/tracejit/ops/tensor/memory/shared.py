@@ -1,0 +1,167 @@
+"""Memory that eager tensors share: who reads what a program for NumPy has written to under another name is refused.
+
+Two eager tensors have elements in common where their memory does, so no record of what was made of what is needed. As
+long as something else holds memory that was written to, a recorder looks at what is read; before that nothing does.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import weakref
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ....core.errors import Location, at, user_location
+from ....core.tensor import Tensor
+from ....core.tracing.dispatch import Record, start_recording, state, stop_recording
+from .holders import LENDS
+from .overlaps import is_view, meet, part_of
+from .programs import is_program_for_numpy, stale_read
+
+
+def _count(payload: np.ndarray) -> int:
+    return sys.getrefcount(payload)
+
+
+def _counts() -> tuple[int, int]:
+    """How often an array is counted that one tensor holds, and what owns its memory, in functions as those below."""
+    holder = [np.empty(2)[:1]]
+    payload = holder[0]
+    owner = payload.base
+    return _count(payload), sys.getrefcount(owner)
+
+
+_ONE_TENSOR, _ONE_VIEW = _counts()
+
+
+class _Region(NamedTuple):
+    """Elements that were written to, as an array in their memory that does not keep it; and the line."""
+
+    memory: np.ndarray | None
+    location: Location | None
+
+
+class _Watch:
+    """The recorder that knows the memory of a thread's tensors that is out of date."""
+
+    reverse = False
+
+    def __init__(self) -> None:
+        self.regions: dict[int, list[_Region]] = {}  # by the ``id()`` of the array that owns the memory
+        self._numbers: set[int] = set()  # NumPy's numbers are copies, and so is what is made of one
+        self._owners: dict[int, weakref.ref[np.ndarray]] = {}
+
+    def add(self, owner: np.ndarray, region: _Region) -> None:
+        """What `owner` holds there is out of date."""
+        key = id(owner)
+        if key not in self._owners:
+            self._owners[key] = weakref.ref(owner, partial(self._forget, key))
+        self.regions.setdefault(key, []).append(region)
+        if self not in state.recorders:
+            start_recording(state.mode, self)
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._owners.pop(key, None)
+        self.regions.pop(key, None)
+
+    def record(self, record: Record) -> None:
+        """Listen to one call, which may have read what is out of date; a view does so when it is read."""
+        if not self.regions:
+            self._numbers.clear()
+            stop_recording(state.mode, self)
+        elif state.location is None and state.origin is None:
+            first = record.inputs[0] if record.inputs else None
+            if not is_view(record.op):
+                self._require(record.inputs)
+            elif first is not None and (first.serial in self._numbers or not first._payload.ndim):
+                self._numbers.update(t.serial for t in record.outputs)
+            elif record.attrs.get("shape") == ():
+                self._require(record.inputs[:1])
+
+    def on_event(self, kind: str, tensor: Tensor, owner: Any = None) -> None:
+        """Hear that a value was taken out."""
+        if kind in ("value", "choice") and self.regions:
+            self._require((tensor,))
+
+    def _require(self, tensors: Sequence[Tensor]) -> None:
+        for t in tensors:
+            payload: Any = t._payload
+            if payload.__class__ is not np.ndarray or t.serial in self._numbers:
+                continue
+            for region in self.regions.get(id(_owner(payload)), ()):
+                if payload.ndim and meet(region.memory, payload):
+                    raise TypeError(stale_read(t, region.location))
+
+
+class _Watches(threading.local):
+    def __init__(self) -> None:
+        self.watch = _Watch()
+
+
+_watches = _Watches()
+#: Arrays of which NumPy has been given a view, by their ``id()``: what it made of that nobody hears of.
+_lent: dict[int, weakref.ref[np.ndarray]] = {}
+
+
+def lent(array: np.ndarray) -> None:
+    """NumPy gets a view of the memory of a tensor."""
+    owner = _owner(array)
+    if id(owner) not in _lent:
+        _lent[id(owner)] = weakref.ref(owner, partial(_lent.pop, id(owner)))
+
+
+def is_held(payload: np.ndarray) -> bool:
+    """Does anything but one tensor, and one name of the caller's, hold an array or what owns its memory?"""
+    if sys.getrefcount(payload) > _ONE_TENSOR:
+        return True
+    owner = payload.base
+    return owner.__class__ is np.ndarray and sys.getrefcount(owner) > _ONE_VIEW
+
+
+def note_written_eagerly(payload: np.ndarray, index: Any = ...) -> None:
+    """A program for NumPy has written to a part of what this memory was, which something else holds."""
+    if not payload.ndim or not is_program_for_numpy():
+        return
+    owner = _owner(payload)
+    if id(owner) in _lent and _numpy_holds(owner, sys.getrefcount(owner) - _own(payload, owner)):
+        raise TypeError(
+            "an array of NumPy's has the memory of this tensor, as np.asarray(x) or np.split(x, 2) gives it, and would "
+            f"not show what is written here: make it of a copy, x.copy(){at(user_location())}"
+        )
+    region = _Region(part_of(_same_memory(payload), index), user_location())
+    _watches.watch.add(owner, region)
+
+
+def _numpy_holds(owner: np.ndarray, counted: int) -> bool:
+    """Is the memory counted more often than tensors hold it?"""
+    arrays = [
+        t._payload for t in gc.get_objects() if isinstance(t, Tensor) and t._payload.__class__ is np.ndarray
+    ]
+    views = {id(a) for a in arrays if a is not owner and a.base is owner}
+    return counted > len(views) + sum(a is owner for a in arrays)
+
+
+def _own(payload: np.ndarray, owner: np.ndarray) -> int:
+    """How often names of the function that calls this, and of its caller, are counted."""
+    return 2 + (2 - LENDS) * (payload is owner)
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    while array.base.__class__ is np.ndarray:
+        array = array.base
+    return array
+
+
+class _Address:
+    def __init__(self, interface: dict[str, Any]):
+        self.__array_interface__ = interface
+
+
+def _same_memory(array: np.ndarray) -> np.ndarray:
+    """An array in the same memory, which it does not keep and nobody may look at."""
+    return np.asarray(_Address({**array.__array_interface__, "data": (array.ctypes.data, True)}))
