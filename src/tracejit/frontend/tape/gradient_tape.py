@@ -37,10 +37,11 @@ from .watching import GradientWarning, Tape
 
 if TYPE_CHECKING:
     from ..transforms import jacobians
+    from . import chosen, operator_lane, vanishing
     from . import explain as explaining
-    from . import operator_lane, vanishing
 else:
     explaining, vanishing = Later(".explain", __package__), Later(".vanishing", __package__)
+    chosen = Later(".chosen", __package__)
     operator_lane = Later(".operator_lane", __package__)
     jacobians = Later("..transforms.jacobians", __package__)
 
@@ -118,6 +119,10 @@ class GradientTape(Tape):
                 if g is not None:
                     return unflatten(structure, g)
         zero = unconnected_gradients is not NONE and wants_zeros(unconnected_gradients)
+        if mode.interpreter is not None and any(
+            leaf.__class__ is Either for leaf in (*flatten(target)[0], *flatten(sources)[0])
+        ):
+            return chosen.gradient(self, target, sources, output_gradients, unconnected_gradients)
         records = self._begin(mode)
         if mode.interpreter is not None:
             check_sources(flatten(sources)[0], flatten(target)[0], records)
@@ -461,8 +466,8 @@ def _key(leaf: Any) -> Tensor | None:
         return as_tensor(leaf)
     if isinstance(leaf, Either):
         raise Untraceable(
-            "a gradient by one of several Variables, which one being known only when the compiled function runs: ask "
-            f"for those of all, and choose{at(user_location())}"
+            "this asks about one of several Variables, which one being known only when the compiled function runs: ask "
+            f"for all of them, and choose{at(user_location())}"
         )
     return leaf.key() if isinstance(leaf, Variable) else None
 
