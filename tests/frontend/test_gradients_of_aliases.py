@@ -1,4 +1,4 @@
-"""Gradients of and by a name that is one of several Variables, or a tensor, which a compiled function finds out as it runs."""
+"""Gradients of and by a name that is one of several Variables, or a tensor, known only as the function runs."""
 
 from __future__ import annotations
 

@@ -190,3 +190,74 @@ def test_area_under_precision_and_recall():
     assert float(tf.metrics.AUC(thresholds=[0.5])(labels, scores)) == 0.75
     with pytest.raises(ValueError, match="'ROC', 'PR'"):
         tf.metrics.AUC(curve="roc")
+
+
+B, U = [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]], [[0.1, 0.8, 0.3], [0.6, 0.45, 0.2]]
+H, P = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [[0.2, 0.7, 0.1], [0.5, 0.2, 0.3]]
+Z = [[-1.0, 2.0, 0.3], [0.5, -0.2, 1.5]]
+#: Computed by keras 3.15: metric, labels, predictions, weights, the result, and after the batch without weights.
+OF_KERAS = [
+    (M.MeanIoU(3), [0, 1, 2, 1], [0, 2, 2, 1], None, 2 / 3, 2 / 3),
+    (M.IoU(3, [0, 2], ignore_class=1), [0, 1, 2, 0], [0, 2, 2, 1], None, 0.75, 0.75),
+    (M.BinaryIoU([1], 0.4), B, U, None, 0.5, 0.5),
+    (M.OneHotIoU(3, [0, 2]), H, P, None, 0.0, 0.0),
+    (M.OneHotMeanIoU(3), H, P, None, 1 / 3, 1 / 3),
+    (M.F1Score(), H, P, None, [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]),
+    (M.F1Score("micro", 0.4), B, U, [0.5, 2.0], 2 / 3, 2 / 3),
+    (M.F1Score("macro", 0.25), B, U, [0.5, 2.0], 0.777778, 0.833333),
+    (M.F1Score("weighted", 0.25), B, U, None, 0.888889, 0.888889),
+    (M.FBetaScore(beta=0.5, threshold=0.25), B, U, [0.5, 2.0], [1.0, 0.238095, 1.0], [1.0, 0.384615, 1.0]),
+    (M.R2Score(), U, P, None, -2.781218, -2.781218),
+    (M.R2Score("variance_weighted_average"), U, P, [0.5, 2.0], -0.274509, 0.117647),
+    (M.R2Score(None), U, P, None, [0.84, -0.183673, -8.999981], [0.84, -0.183673, -8.999981]),
+    (M.R2Score(num_regressors=1), [[1.0], [2.0], [4.0]], [[1.0], [2.5], [3.5]], None, 0.785714, 0.866071),
+    (M.SensitivityAtSpecificity(0.6), B, U, None, 1.0, 1.0),
+    (M.SpecificityAtSensitivity(0.7), B, U, None, 2 / 3, 2 / 3),
+    (M.PrecisionAtRecall(0.6), B, U, None, 1.0, 1.0),
+    (M.RecallAtPrecision(0.7), B, U, None, 1.0, 1.0),
+    (M.RecallAtPrecision(0.7, num_thresholds=1), B, U, None, 2 / 3, 2 / 3),
+    (M.Hinge(), B, Z, [0.5, 2.0], 1.06, 0.922222),
+    (M.SquaredHinge(), B, Z, None, 1.271667, 1.271667),
+    (M.CategoricalHinge(), H, P, None, 0.85, 0.85),
+    (M.Poisson(), U, P, None, 0.752998, 0.752998),
+    (M.LogCoshError(), U, P, [0.5, 2.0], 0.0129, 0.012409),
+]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("metric", "labels", "said", "weight", "first", "second"),
+    OF_KERAS,
+    ids=[type(m).__name__ for m, *_ in OF_KERAS],
+)
+def test_overlaps_scores_and_operating_points(metric, labels, said, weight, first, second, compiled):
+    update = tf.function(metric.update_state) if compiled else metric.update_state
+    metric.reset_state()
+    update(
+        tf.constant(labels), tf.constant(said), sample_weight=None if weight is None else tf.constant(weight)
+    )
+    np.testing.assert_allclose(metric.result(), first, rtol=1e-4, atol=1e-6)
+    update(tf.constant(labels), tf.constant(said))
+    np.testing.assert_allclose(metric.result(), second, rtol=1e-4, atol=1e-6)
+    metric.reset_state()
+    assert not np.any([v.numpy() for v in metric.variables if v.shape == ()])
+
+
+@pytest.mark.parametrize("metric", [M.F1Score(), M.R2Score(), M.MeanIoU(2), M.RecallAtPrecision(0.5)])
+def test_before_the_first_batch_they_are_0(metric):
+    assert float(metric.result()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: M.FBetaScore("mean"), "average is one of"),
+        (lambda: M.R2Score("mean"), "class_aggregation is one of"),
+        (lambda: M.RecallAtPrecision(1.5), "a rate in"),
+        (lambda: M.PrecisionAtRecall(0.5, num_thresholds=0), "num_thresholds"),
+        (lambda: M.F1Score()([1.0], [1.0]), "examples, classes"),
+    ],
+)
+def test_what_scores_do_not_take(make, what):
+    with pytest.raises(ValueError, match=what):
+        make()

@@ -86,6 +86,23 @@ KERAS = [
         [0.9608394177029858, -2.0393263119621388, 0.4889970017939383],
         4.028509133004317,
     ),
+    ("Ftrl", {}, [0.3894686699807185, -1.43116171763071, 0.4072758826314117], 3.6104142939363255),
+    (
+        "Ftrl",
+        {"l1_regularization_strength": 0.25, "l2_regularization_strength": 0.5, "beta": 0.125},
+        [0.2787601361810753, -1.207960214197904, 0.3677950421083392],
+        3.3940722204671947,
+    ),
+    (
+        "Ftrl",
+        {
+            "l2_shrinkage_regularization_strength": 0.25,
+            "initial_accumulator_value": 0.5,
+            "learning_rate_power": -0.25,
+        },
+        [0.038990761516882674, -0.48274998801867575, 0.20561008346538825],
+        1.9575049337162012,
+    ),
     ("SGD", {"clipnorm": 1.5}, [0.9628041029634626, -2.0535940067249037, 0.48944913921405814], 3.984375),
     (
         "SGD",
@@ -162,9 +179,13 @@ def test_sequences_are_those_of_keras(name, options, a, b, run):
     for g, h in GRADIENTS:
         step(tf.constant(np.array(g)), tf.constant(np.array(h)))
     exact = all(x in (0.875, 0.75, 0.5, 0.25, 0.125, 1.5, True) for x in options.values())
-    needed = {"Adam": {"beta_1"}, "AdamW": {"beta_1"}, "RMSprop": {"rho"}, "Adagrad": {"epsilon"}}.get(
-        name, set()
-    )
+    needed = {
+        "Adam": {"beta_1"},
+        "AdamW": {"beta_1"},
+        "RMSprop": {"rho"},
+        "Adagrad": {"epsilon"},
+        "Ftrl": {"initial_accumulator_value"},
+    }.get(name, set())
     rtol = 1e-13 if exact and needed <= set(options) else 3e-6
     np.testing.assert_allclose(v.numpy(), a, rtol=rtol)
     np.testing.assert_allclose(w.numpy(), b, rtol=rtol)

@@ -132,8 +132,7 @@ _INSTEAD = {
         "numbers are drawn here, densities are in tracejit.scipy.stats"
         for name in ("gamma", "poisson", "beta", "binomial", "stateless_gamma", "stateless_poisson")
     },
-    "metrics.MeanIoU": "count by tracejit.math.confusion_matrix, and divide its diagonal by rows + columns - diagonal",
-    "metrics.F1Score": "it is 2 / (1 / p + 1 / r) of the results of metrics.Precision and metrics.Recall",
+    "optimizers.Adafactor": "tracejit.optimizers.Adam and Adagrad keep one or two numbers for each weight",
     **dict.fromkeys(
         ("config.experimental.get_memory_info", "config.experimental.get_memory_usage"),
         "Python's resource module tells how much memory the process takes",

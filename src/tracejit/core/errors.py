@@ -35,6 +35,11 @@ class TracejitError(Exception):
     ShapeError
     """
 
+    @property
+    def message(self) -> str:
+        """What is wrong, and where."""
+        return str(self)
+
 
 class ShapeError(TracejitError, ValueError):
     """Shapes that do not fit the op.
@@ -89,17 +94,8 @@ class OutOfRange(TracejitError, IndexError):
     >>> try:
     ...     tf.gather([1.0, 2.0], 5)
     ... except tf.errors.OutOfRangeError as error:
-    ...     print(isinstance(error, IndexError))
-    True
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> try:
-    ...     tf.gather([10.0, 20.0], [2])
-    ... except tf.errors.OutOfRange as error:
-    ...     print(type(error).__name__)
-    OutOfRange
+    ...     print(type(error).__name__, isinstance(error, IndexError))
+    OutOfRange True
     """
 
 

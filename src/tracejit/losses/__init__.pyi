@@ -1,7 +1,10 @@
 from tracejit.losses.classes import BinaryCrossentropy as BinaryCrossentropy
+from tracejit.losses.classes import BinaryFocalCrossentropy as BinaryFocalCrossentropy
 from tracejit.losses.classes import CategoricalCrossentropy as CategoricalCrossentropy
+from tracejit.losses.classes import CategoricalFocalCrossentropy as CategoricalFocalCrossentropy
 from tracejit.losses.classes import CategoricalHinge as CategoricalHinge
 from tracejit.losses.classes import CosineSimilarity as CosineSimilarity
+from tracejit.losses.classes import Dice as Dice
 from tracejit.losses.classes import Hinge as Hinge
 from tracejit.losses.classes import Huber as Huber
 from tracejit.losses.classes import KLDivergence as KLDivergence
@@ -13,6 +16,7 @@ from tracejit.losses.classes import MeanSquaredLogarithmicError as MeanSquaredLo
 from tracejit.losses.classes import Poisson as Poisson
 from tracejit.losses.classes import SparseCategoricalCrossentropy as SparseCategoricalCrossentropy
 from tracejit.losses.classes import SquaredHinge as SquaredHinge
+from tracejit.losses.classes import Tversky as Tversky
 from tracejit.losses.classes import get as get
 from tracejit.losses.distances import categorical_hinge as categorical_hinge
 from tracejit.losses.distances import cosine_similarity as cosine_similarity
@@ -29,6 +33,10 @@ from tracejit.losses.entropies import binary_crossentropy as binary_crossentropy
 from tracejit.losses.entropies import categorical_crossentropy as categorical_crossentropy
 from tracejit.losses.entropies import kl_divergence as kl_divergence
 from tracejit.losses.entropies import sparse_categorical_crossentropy as sparse_categorical_crossentropy
+from tracejit.losses.focal import binary_focal_crossentropy as binary_focal_crossentropy
+from tracejit.losses.focal import categorical_focal_crossentropy as categorical_focal_crossentropy
+from tracejit.losses.focal import dice as dice
+from tracejit.losses.focal import tversky as tversky
 from tracejit.losses.loss import Loss as Loss
 from tracejit.losses.loss import Reduction as Reduction
 from tracejit.models.configuration import deserialize_keras_object as _deserialize

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import tracejit as tf
 
-from . import distances, entropies
+from . import distances, entropies, focal
 
 _ALL: tuple[Callable[..., tf.Tensor], ...] = (
     distances.mean_squared_error,
@@ -24,6 +24,10 @@ _ALL: tuple[Callable[..., tf.Tensor], ...] = (
     entropies.binary_crossentropy,
     entropies.categorical_crossentropy,
     entropies.sparse_categorical_crossentropy,
+    focal.binary_focal_crossentropy,
+    focal.categorical_focal_crossentropy,
+    focal.dice,
+    focal.tversky,
 )
 FUNCTIONS: dict[str, Callable[..., tf.Tensor]] = {
     **{f.__name__: f for f in _ALL},

@@ -9,7 +9,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..models.configuration import deserialize_keras_object
-from . import distances, entropies
+from . import distances, entropies, focal
 from .by_name import FUNCTIONS
 from .loss import Loss
 
@@ -260,10 +260,126 @@ class SparseCategoricalCrossentropy(_OfFunction):
         )
 
 
+class BinaryFocalCrossentropy(_OfFunction):
+    """See :func:`binary_focal_crossentropy`, also for `apply_class_balancing`, `alpha`, `gamma` and `from_logits`,
+    `label_smoothing` and `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.BinaryFocalCrossentropy()([[1.0]], [[0.5]]))
+    tf.Tensor(0.1732868, shape=(), dtype=float32)
+    """
+
+    function: Callable[..., tf.Tensor] = focal.binary_focal_crossentropy
+
+    def __init__(
+        self,
+        apply_class_balancing: bool = False,
+        alpha: float = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        *args: Any,
+        **options: Any,
+    ):
+        super().__init__(
+            *args,
+            apply_class_balancing=apply_class_balancing,
+            alpha=alpha,
+            gamma=gamma,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            axis=axis,
+            **options,
+        )
+
+
+class CategoricalFocalCrossentropy(_OfFunction):
+    """See :func:`categorical_focal_crossentropy`, also for `alpha`, `gamma`, `from_logits`, `label_smoothing`, `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.CategoricalFocalCrossentropy()([[0.0, 1.0]], [[0.5, 0.5]]))
+    tf.Tensor(0.0433217, shape=(), dtype=float32)
+    """
+
+    function: Callable[..., tf.Tensor] = focal.categorical_focal_crossentropy
+
+    def __init__(
+        self,
+        alpha: float = 0.25,
+        gamma: float = 2.0,
+        from_logits: bool = False,
+        label_smoothing: float = 0.0,
+        axis: int = -1,
+        *args: Any,
+        **options: Any,
+    ):
+        super().__init__(
+            *args,
+            alpha=alpha,
+            gamma=gamma,
+            from_logits=from_logits,
+            label_smoothing=label_smoothing,
+            axis=axis,
+            **options,
+        )
+
+
+class Dice(_OfFunction):
+    """See :func:`dice`, also for `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.Dice()([[0.0, 1.0]], [[0.5, 0.5]]))
+    tf.Tensor(0.5, shape=(), dtype=float32)
+    """
+
+    function: Callable[..., tf.Tensor] = focal.dice
+
+    def __init__(
+        self,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        axis: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__(reduction, name, dtype, axis=axis)
+
+
+class Tversky(_OfFunction):
+    """See :func:`tversky`, also for `alpha`, `beta` and `axis`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.losses.Tversky()([[0.0, 1.0]], [[0.5, 0.5]]))
+    tf.Tensor(0.50000006, shape=(), dtype=float32)
+    """
+
+    function: Callable[..., tf.Tensor] = focal.tversky
+
+    def __init__(
+        self,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        reduction: str | None = "sum_over_batch_size",
+        name: str | None = None,
+        axis: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__(reduction, name, dtype, alpha=alpha, beta=beta, axis=axis)
+
+
 _CLASSES = (
     *(MeanSquaredError, MeanAbsoluteError, MeanAbsolutePercentageError, MeanSquaredLogarithmicError, LogCosh),
     *(Poisson, Hinge, SquaredHinge, CategoricalHinge, KLDivergence, CosineSimilarity, Huber),
     *(BinaryCrossentropy, CategoricalCrossentropy, SparseCategoricalCrossentropy),
+    *(BinaryFocalCrossentropy, CategoricalFocalCrossentropy, Dice, Tversky),
 )
 
 

@@ -9,7 +9,7 @@ import tracejit as tf
 from ..errors import at_user_line
 from ..losses.by_name import FUNCTIONS
 from ..models.configuration import deserialize_keras_object
-from . import accuracies, confusion, means
+from . import accuracies, confusion, means, overlaps, scores
 from .metric import Metric
 
 _CLASSES: tuple[type[Metric], ...] = (
@@ -20,7 +20,9 @@ _CLASSES: tuple[type[Metric], ...] = (
     *(means.RootMeanSquaredError, means.CosineSimilarity, means.KLDivergence, means.BinaryCrossentropy),
     *(means.CategoricalCrossentropy, means.SparseCategoricalCrossentropy),
     *(confusion.TruePositives, confusion.FalsePositives, confusion.TrueNegatives, confusion.FalseNegatives),
-    *(confusion.Precision, confusion.Recall, confusion.AUC),
+    *(confusion.Precision, confusion.Recall, confusion.AUC, overlaps.BinaryIoU),
+    *(means.Hinge, means.SquaredHinge, means.CategoricalHinge, means.Poisson, means.LogCoshError),
+    *(scores.FBetaScore, scores.F1Score, scores.R2Score),
 )
 
 

@@ -192,6 +192,84 @@ class KLDivergence(_OfFunction):
     function: Callable[..., Any] = entropies.kl_divergence
 
 
+class Hinge(_OfFunction):
+    """The mean of :func:`tracejit.losses.hinge`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.Hinge()
+    >>> metric.update_state([[0.0, 1.0]], [[0.5, 0.5]])
+    >>> print(metric.result().numpy())
+    1.0
+    """
+
+    function: Callable[..., Any] = distances.hinge
+
+
+class SquaredHinge(_OfFunction):
+    """The mean of :func:`tracejit.losses.squared_hinge`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.SquaredHinge()
+    >>> metric.update_state([[0.0, 1.0]], [[0.5, 0.5]])
+    >>> print(metric.result().numpy())
+    1.25
+    """
+
+    function: Callable[..., Any] = distances.squared_hinge
+
+
+class CategoricalHinge(_OfFunction):
+    """The mean of :func:`tracejit.losses.categorical_hinge`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.CategoricalHinge()
+    >>> metric.update_state([[0.0, 1.0]], [[0.2, 0.8]])
+    >>> print(metric.result().numpy())
+    0.39999998
+    """
+
+    function: Callable[..., Any] = distances.categorical_hinge
+
+
+class Poisson(_OfFunction):
+    """The mean of :func:`tracejit.losses.poisson`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.Poisson()
+    >>> metric.update_state([[1.0]], [[2.0]])
+    >>> print(metric.result().numpy())
+    1.3068528
+    """
+
+    function: Callable[..., Any] = distances.poisson
+
+
+class LogCoshError(_OfFunction):
+    """The mean of :func:`tracejit.losses.log_cosh`.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> metric = tf.metrics.LogCoshError()
+    >>> metric.update_state([[1.0]], [[2.0]])
+    >>> print(metric.result().numpy())
+    0.4337808
+    """
+
+    function: Callable[..., Any] = distances.log_cosh
+
+    def __init__(self, name: str | None = "logcosh", dtype: Any = None):
+        super().__init__(name, dtype)
+
+
 class CosineSimilarity(MeanMetricWrapper):
     """The mean cosine between labels and predictions along `axis`: 1 where they point the same way.
 

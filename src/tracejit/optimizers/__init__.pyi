@@ -9,6 +9,7 @@ from tracejit.optimizers.adam_like import Adamax as Adamax
 from tracejit.optimizers.adam_like import Lion as Lion
 from tracejit.optimizers.adam_like import Nadam as Nadam
 from tracejit.optimizers.find_optimizer import get as get
+from tracejit.optimizers.ftrl import Ftrl as Ftrl
 from tracejit.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
 from tracejit.optimizers.optimizer import Optimizer as Optimizer
 from tracejit.optimizers.rmsprop import RMSprop as RMSprop

@@ -10,11 +10,12 @@ from .adadelta import Adadelta
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
 from .adam_like import Adamax, Lion, Nadam
+from .ftrl import Ftrl
 from .optimizer import Optimizer
 from .rmsprop import RMSprop
 from .sgd import SGD
 
-_CLASSES = (SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad, Adamax, Nadam, Lion)
+_CLASSES = (SGD, RMSprop, Adam, AdamW, Adadelta, Adagrad, Adamax, Nadam, Lion, Ftrl)
 
 
 def get(identifier: Any) -> Optimizer:

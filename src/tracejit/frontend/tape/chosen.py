@@ -1,6 +1,6 @@
 """Gradients of and by a name that a branch or a loop binds to one of several Variables or to a tensor.
 
-A cotangent for it goes to the one that it stands for, and zeros to the others; its own is that of the same one. Which one
+A cotangent for it goes to the one that it stands for, and zeros to the others; its own is that of the same one. Which
 that is, is known only when the compiled function runs. All of them are asked for in one pass backwards.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.dataclass import dataclass
 from ...core.dim import Dim, Size, UnknownSize, maximum, nonnegative, unknown
-from ...core.errors import DtypeError, at, user_location
+from ...core.errors import DtypeError, OutOfRange, at, user_location
 from ...core.op import ops
 from ...core.spec import dtype_name, shape_text
 from ...core.tensor import Tensor
@@ -139,7 +139,7 @@ def entries_of(index: Any, shape: tuple[Size, ...]) -> list[Any]:
     entries, rank = [_read(entry) for entry in given], len(shape)
     used = sum(_axes_taken(e) for e in entries)
     if used > rank:
-        raise IndexError(f"{used} indices for a tensor of rank {rank}{at(user_location())}")
+        raise OutOfRange(f"{used} indices for a tensor of rank {rank}{at(user_location())}")
     if sum(e is Ellipsis for e in entries) > 1:
         raise IndexError(f"an index has at most one Ellipsis{at(user_location())}")
     where = next((i for i, e in enumerate(entries) if e is Ellipsis), len(entries))
@@ -207,7 +207,7 @@ def _position(i: int, size: Size, shape: tuple[Size, ...]) -> Size:
     if isinstance(size, Dim) and unknown(size):  # it is inside, see `_is_late`
         return i if i >= 0 else size + i
     if not -size <= i < size:
-        raise IndexError(f"index {i} is out of range for the shape {shape_text(shape)}{at(user_location())}")
+        raise OutOfRange(f"index {i} is out of range for the shape {shape_text(shape)}{at(user_location())}")
     return i if i >= 0 else size + i
 
 
@@ -217,7 +217,7 @@ def _checked(entry: Any, size: Size, shape: tuple[Size, ...]) -> Any:
         return entry
     wrong = entry[(entry < -size) | (entry >= size)]
     if wrong.size:
-        raise IndexError(
+        raise OutOfRange(
             f"index {wrong[0]} is out of range for the shape {shape_text(shape)}{at(user_location())}"
         )
     return np.where(entry < 0, entry + size, entry).astype(np.int64)
