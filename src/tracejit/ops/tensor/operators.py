@@ -447,7 +447,7 @@ def _in_place(plain: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             note_written(as_tensor(self), result)
         elif sys.getrefcount(self) > _ONE_NAME or is_held(payload) or named_twice(self, frame):
             if not is_part_written_back(sys.getrefcount(self), _ONE_NAME, self, frame):
-                note_written_eagerly(payload)
+                note_written_eagerly(payload, result._payload)
         return result
 
     return changed

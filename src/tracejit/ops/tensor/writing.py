@@ -137,7 +137,7 @@ def set_item(self: Any, index: Any, value: Any) -> None:
     changed.__class__ = Rewritten
     changed._payload, changed._spec, changed.serial = new._payload, new._spec, new.serial
     if is_held(payload):
-        note_written_eagerly(payload, index)
+        note_written_eagerly(payload, changed._payload, index)
 
 
 def _refuse_part(tensor: Tensor) -> None:

@@ -61,7 +61,9 @@ class _Watch:
         key = id(owner)
         if key not in self._owners:
             self._owners[key] = weakref.ref(owner, partial(self._forget, key))
-        self.regions.setdefault(key, []).append(region)
+        known = self.regions.setdefault(key, [])
+        if not any(_same(region.memory, r.memory) for r in known):
+            known.append(region)
         if self not in state.recorders:
             start_recording(state.mode, self)
 
@@ -104,6 +106,12 @@ class _Watches(threading.local):
 
 
 _watches = _Watches()
+_Memories = list[tuple[weakref.ref[np.ndarray], np.ndarray, np.ndarray | None]]
+#: What arrays were before they were written to, by the ``id()`` of what owns them: what owned it, and its memory, and
+#: the part of the array that it is, None for what may be any.
+_before: dict[int, _Memories] = {}
+#: What they became, by the ``id()`` of what owned them before.
+_after: dict[int, _Memories] = {}
 #: Arrays of which NumPy has been given a view, by their ``id()``: what it made of that nobody hears of.
 _lent: dict[int, weakref.ref[np.ndarray]] = {}
 
@@ -116,15 +124,20 @@ def lent(array: np.ndarray) -> None:
 
 
 def is_held(payload: np.ndarray) -> bool:
-    """Does anything but one tensor, and one name of the caller's, hold an array or what owns its memory?"""
+    """Does anything but one tensor, and one name of the caller's, hold an array or what owns its memory?
+
+    Or may something hold what the array was before it was written to.
+    """
     if sys.getrefcount(payload) > _ONE_TENSOR:
         return True
     owner = payload.base
-    return owner.__class__ is np.ndarray and sys.getrefcount(owner) > _ONE_VIEW
+    if owner.__class__ is np.ndarray and sys.getrefcount(owner) > _ONE_VIEW:
+        return True
+    return bool(_before or _after) and (id(_owner(payload)) in _before or id(_owner(payload)) in _after)
 
 
-def note_written_eagerly(payload: np.ndarray, index: Any = ...) -> None:
-    """A program for NumPy has written to a part of what this memory was, which something else holds."""
+def note_written_eagerly(payload: np.ndarray, new: np.ndarray, index: Any = ...) -> None:
+    """A program for NumPy has written to a part of what this memory was, which something else holds, and `new` is."""
     if not payload.ndim or not is_program_for_numpy():
         return
     owner = _owner(payload)
@@ -133,8 +146,32 @@ def note_written_eagerly(payload: np.ndarray, index: Any = ...) -> None:
             "an array of NumPy's has the memory of this tensor, as np.asarray(x) or np.split(x, 2) gives it, and would "
             f"not show what is written here: make it of a copy, x.copy(){at(user_location())}"
         )
-    region = _Region(part_of(_same_memory(payload), index), user_location())
-    _watches.watch.add(owner, region)
+    location = user_location()
+    _watches.watch.add(owner, _Region(part_of(_same_memory(payload), index), location))
+    earlier, later = _alive(_before, owner), _alive(_after, owner)
+    written = part_of(_same_memory(payload), index)
+    for reference, memory, part in (*earlier, *later):
+        if (other := reference()) is not None and (part is None or meet(part, written)):
+            whole = payload is not owner or memory.shape != payload.shape
+            _watches.watch.add(other, _Region(memory if whole else part_of(memory, index), location))
+    follower = _owner(new)
+    before, after = _same_memory(payload), _same_memory(new)
+    related = [(o, memory, None) for o, memory, part in (*earlier, *later) if part is None or meet(part, written)]
+    _link(_before, follower, [(weakref.ref(owner), before, None), *related])
+    _link(_after, owner, [(weakref.ref(follower), after, before)])
+    for reference, *_ in related:
+        if (other := reference()) is not None:
+            _link(_after, other, [(weakref.ref(follower), after, None)])
+
+
+def _alive(links: dict[int, _Memories], owner: np.ndarray) -> _Memories:
+    return [link for link in links.get(id(owner), ()) if link[0]() is not None]
+
+
+def _link(links: dict[int, _Memories], owner: np.ndarray, others: _Memories) -> None:
+    if id(owner) not in links:
+        weakref.finalize(owner, links.pop, id(owner), None).atexit = False
+    links[id(owner)] = [*_alive(links, owner), *others]
 
 
 def _numpy_holds(owner: np.ndarray, counted: int) -> bool:
@@ -149,6 +186,12 @@ def _numpy_holds(owner: np.ndarray, counted: int) -> bool:
 def _own(payload: np.ndarray, owner: np.ndarray) -> int:
     """How often names of the function that calls this, and of its caller, are counted."""
     return 2 + (2 - LENDS) * (payload is owner)
+
+
+def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return (a.ctypes.data, a.shape, a.strides) == (b.ctypes.data, b.shape, b.strides)
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
