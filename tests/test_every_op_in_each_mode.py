@@ -71,6 +71,7 @@ def test_values(op: Op, dtype: str, cases: list[Case], order: int):
 
 @pytest.mark.parametrize(("op", "dtype", "cases"), FAMILIES, ids=names)
 def test_more_elements_than_registers_hold(op: Op, dtype: str, cases: list[Case]):
+    """Machine code is made of the loop IR, whose interpreter takes seconds for some of them."""
     large = [c for case in cases if "to" not in case.label for c in resized(case, 67)]
     for order in (0, 1):
         chosen = [c for c in large if c.active] if order else large
@@ -78,8 +79,9 @@ def test_more_elements_than_registers_hold(op: Op, dtype: str, cases: list[Case]
         if graph.outputs:
             arrays = modes.program_arguments(chosen, graph)
             reference = modes.Reference(graph, arrays)
-            for mode, run in MODES.items():
-                reference.assert_same(run(graph, arrays), mode)
+            with settings(contract=False):
+                lowered(graph)
+            reference.assert_same(compiled(graph, arrays), "compiled")
 
 
 @pytest.mark.parametrize(("op", "dtype", "cases"), FAMILIES, ids=names)
