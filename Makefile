@@ -46,7 +46,7 @@ types: $(VENV)/test.done ## check type annotations with mypy
 stubs: $(VENV)/test.done ## write the stubs that show type checkers and editors which public names load late
 	cd tests && PYTHONPATH=../src:. $(abspath $(PY)) -m stubs
 
-prebuilt: $(VENV)/test.done ## write the library kernels that come with the package, after a change to what writes them
+prebuilt: $(VENV)/test.done ## write the library kernels and tables that come with the package, after a change to what writes them
 	cd tests && PYTHONPATH=../src:. $(abspath $(PY)) -m prebuilt
 
 golden: $(VENV)/test.done ## rewrite the golden files in tests/graphs; read the diff before committing

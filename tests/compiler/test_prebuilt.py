@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from compiler.test_matmul import product_of
+from prebuilt import TABLES, tabulated
 from tracejit.compiler import kernels, prebuilt
 from tracejit.compiler.codegen import llvm
+from tracejit.compiler.codegen.math.error_function import table_file
 from tracejit.compiler.codegen.matmul import symbol
 from tracejit.runtime import cpu, diskcache
 
@@ -33,6 +35,11 @@ def test_they_are_what_is_made(name, level):
         pytest.skip("made by another LLVM")
     kept = zlib.decompress(prebuilt.place(name, level).read_bytes())
     assert kept == kernels.made_kernel(name, cpu.baseline(level)).to_payload()
+
+
+@pytest.mark.parametrize("function", TABLES)
+def test_tables_are_what_is_made(function):
+    assert table_file(function).read_bytes() == tabulated(function)
 
 
 def test_machines_get_the_level_that_does_what_their_own_code_would():

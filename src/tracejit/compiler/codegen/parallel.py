@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...core.dim import Size
 from ...runtime.threads import state
 from ...runtime.threads.state import SCRATCH
-from ..ir_text import NULL, Value, Writer, function, integer
+from ..ir_text import DIRECTS, NULL, Value, Writer, function, integer
 from ..loopir.ir import Call, Nest, Size_, While
 from ..loopir.passes.parallelize import MOST_BLOCKS, Parallel
 from ..loopir.statement import Statement
@@ -139,7 +139,7 @@ class Shared:
         spelled = ", ".join(a.typed for a in (*arguments, _BEGIN, _END))
         w.stmt(f"call void {NAME_OF_PART}({spelled})")
         parameters = ", ".join(p.typed for p in (_CLOSURE, _BEGIN, _END, _OWN))
-        return function(f"internal void {NAME_OF_PART}.job({parameters}) #1", w, "void")
+        return function(f"internal void {NAME_OF_PART}.job({parameters}) {DIRECTS} #1", w, "void")
 
     # -- the job --
 

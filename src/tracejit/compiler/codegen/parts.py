@@ -7,6 +7,7 @@ Knows the text as ``program`` and ``matmul`` write it: definitions begin a line 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...core.lazy import Later
@@ -23,11 +24,13 @@ else:
 #: Characters of a module that are worth a part of their own.
 WORTH = 12_000
 #: So many functions that only direct others are worth a part that is compiled plainly.
-FEW = 5
+FEW = 3
+#: What a function takes that has nothing in it, in characters that take as long.
+EACH = 600
 
 _DEFINITION = re.compile(r"^(define .*?\n}\n)", re.M | re.S)
 _KERNEL = re.compile(
-    rf"define internal ((?:fastcc )?\w+ @[\w.]+\(.*?\)) (?:{DIRECTS} )?(?:noinline nounwind )?#0 \{{"
+    rf"define internal ((?:fastcc )?\w+ @[\w.]+\(.*?\)) (?:{DIRECTS} )?(?:noinline nounwind )?#[01] \{{"
 )
 _SYMBOL = re.compile(r"@[\w.]+")
 _GLOBAL = re.compile(r"^(@[\w.]+) = internal constant .*$", re.M)
@@ -45,11 +48,13 @@ def compiled(unit: Unit, entry: str) -> bytes:
 def split(unit: Unit, most: int) -> list[Unit]:
     """Modules that joined do what the one does; itself where it is short.
 
-    At most so many, of about equal length, and one of the functions that only direct others, which is compiled plainly.
-    Kernels are no longer internal: whoever joins the objects makes them local. Debug information stays in one piece.
+    At most so many, of about equal work, and one of the functions that only direct others, which is compiled plainly.
+    Long ones are twice as many, the largest first: whoever has a core to itself takes the rest. Kernels are no longer
+    internal: whoever joins the objects makes them local. Debug information stays in one piece.
     """
     text = unit.text
-    count, plainly = min(most, len(text) // WORTH), unit.opt == 1 and text.count(DIRECTS) >= FEW
+    worth, plainly = len(text) // WORTH, unit.opt == 1 and text.count(DIRECTS) >= FEW
+    count = 2 * most if most > 1 and worth >= 4 * most else min(most, worth)
     if "!DICompileUnit" in text or (count < 2 and not plainly):
         return [unit]
     pieces = _DEFINITION.split(text)
@@ -61,7 +66,11 @@ def split(unit: Unit, most: int) -> list[Unit]:
     kernels = [*heads, *entries]
     plain = [f for f in kernels if plainly and DIRECTS in f.partition("\n")[0]]
     good = [f for f in kernels if f not in plain]
-    groups = [(unit, group) for group in balanced(good, min(count, len(good)))]
+    inlined = {f: [helpers[s] for s in _SYMBOL.findall(f) if s in helpers] for f in good}
+    work = {f: EACH + len(f) + sum(map(len, inlined[f])) for f in good}
+    parts = balanced(good, min(count, len(good)), work.__getitem__)
+    parts.sort(key=lambda part: -sum(work[f] for f in part))
+    groups = [(unit, group) for group in parts]
     groups += [(unit._replace(opt=0, ready=True), plain)] if plain else []
     rest = _GLOBAL.sub("", shared)
     return [u._replace(text=_module(group, heads, helpers, constants, rest)) for u, group in groups]
@@ -74,14 +83,14 @@ def _name(text: str) -> str:
     return found[0]
 
 
-def balanced(texts: list[str], count: int) -> list[list[str]]:
-    """Texts in groups of about equal length, each in the order of the whole."""
+def balanced(texts: list[str], count: int, work: Callable[[str], int] = len) -> list[list[str]]:
+    """Texts in groups of about equal work, each in the order of the whole."""
     groups: list[list[int]] = [[] for _ in range(max(count, 1))]
-    lengths = [0] * len(groups)
-    for i in sorted(range(len(texts)), key=lambda i: (-len(texts[i]), i)):
-        least = lengths.index(min(lengths))
+    sums = [0] * len(groups)
+    for i in sorted(range(len(texts)), key=lambda i: (-work(texts[i]), i)):
+        least = sums.index(min(sums))
         groups[least].append(i)
-        lengths[least] += len(texts[i])
+        sums[least] += work(texts[i])
     return [[texts[i] for i in sorted(group)] for group in groups if group]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...core.dataclass import dataclass
 from ...core.dim import nonnegative
-from .ir import Fail, Nest, walk
+from .ir import Compute, Fail, Nest, walk
 from .operands import Buffer
 from .statement import Access, OfElement, Statement
 
@@ -53,15 +53,20 @@ def effects(statement: Statement) -> Effects:
     writes: set[Any] = set(statement.defines())
     inner: set[str] = set()
     axes: set[str] = set()
-    positions: set[str] = set()
     for s in walk([statement]):
+        if s.__class__ is Compute:  # as most are: arithmetic touches no memory
+            reads.update(s.operands())
+            inner.update(s.defines())
+            continue
         reads.update(s.uses())
         inner.update(s.defines())
-        if isinstance(s, Access):  # arithmetic, most of all, touches no memory
+        if isinstance(s, Access):
             reads.update(s.reads())
             writes.update(s.writes())
-            if isinstance(s, OfElement) and not nonnegative(s.buffer.size - 1):
-                positions.update(s.index.symbols)
+            if isinstance(s, OfElement) and not (
+                axes.issuperset(s.index.symbols) or nonnegative(s.buffer.size - 1)
+            ):
+                reads.add(CHECKS)
         for size in s.dims():
             reads.update([("size", a.name) for a in size.atoms()])
         if s.has_blocks:
@@ -73,8 +78,6 @@ def effects(statement: Statement) -> Effects:
             writes.add(OUTSIDE)
         if isinstance(s, Fail):
             writes.add(CHECKS)
-    if not positions <= axes:
-        reads.add(CHECKS)
     return Effects(reads - inner - axes, writes)
 
 

@@ -1,13 +1,13 @@
 """erf and erfc. Where they are not nearly constant, double precision expands around the nearest of tabulated points,
-whose values are worked out here in integers. In single precision erf is a polynomial near zero and one in the exponent
-of erfc beyond. Far from zero, erfc is ``exp(-x**2) / x`` times what hardly changes.
+whose values are in files beside this one, which ``python -m prebuilt``, run in `tests`, writes. In single precision erf
+is a polynomial near zero and one in the exponent of erfc beyond. Far from zero, erfc is ``exp(-x**2) / x`` times what
+hardly changes.
 """
 
 from __future__ import annotations
 
-import math
-import struct
 from functools import cache
+from pathlib import Path
 
 from ...ir_text import Value
 from . import coefficients as table
@@ -15,10 +15,9 @@ from .definition import byte_table, vector_function
 from .exponential import of_reduced, power_of_two, quadratic_tail, reduce, scale
 from .writer import Builder
 
-_STEPS = 128  # points from 0 to 1
-_LAST = 768  # the point 6, from which erf rounds to 1
-_FAR = 192  # the point 1.5, up to which erfc is tabulated
-_PRECISION = 160  # bits behind the point of the integers that the tables are made in
+STEPS = 128  # points from 0 to 1
+LAST = 768  # the point 6, from which erf rounds to 1
+FAR = 192  # the point 1.5, up to which erfc is tabulated, and one point more
 
 
 @vector_function
@@ -36,7 +35,7 @@ def _erf_float(b: Builder, x: Value) -> Value:
 
 
 def _erf_double(b: Builder, x: Value) -> Value:
-    y = _expanded(b, b.abs(x), _LAST, of_rest=False)
+    y = _expanded(b, b.abs(x), LAST, of_rest=False)
     return b.copysign(b.select(b.compare("uno", x, x), x, y), x)
 
 
@@ -59,7 +58,7 @@ def _rest_float(b: Builder, a: Value) -> Value:
 
 def _rest_double(b: Builder, a: Value) -> Value:
     """From the table up to 1.5, then ``exp(-a**2) p / a``; what the square loses goes to the reduced argument."""
-    last, far = _FAR / _STEPS, b.minimum(a, 28.0)
+    last, far = FAR / STEPS, b.minimum(a, 28.0)
     far = b.select(b.compare("olt", far, last), last, far)
     q = b.div(b.sub(far, table.ERFC_CENTRE), b.add(far, table.ERFC_CENTRE))
     level = b.div(b.polynomial(q, table.ERFC_DOUBLE), far)
@@ -67,19 +66,19 @@ def _rest_double(b: Builder, a: Value) -> Value:
     n, r = reduce(b, b.neg(square))
     r = b.sub(r, lost)
     y = scale(b, b.fma(level, b.add(quadratic_tail(b, r), r), level), n)
-    return b.select(b.compare("olt", a, last), _expanded(b, a, _FAR + 1, of_rest=True), y)
+    return b.select(b.compare("olt", a, last), _expanded(b, a, FAR + 1, of_rest=True), y)
 
 
 def _expanded(b: Builder, a: Value, points: int, of_rest: bool) -> Value:
     """``f(k + d) = f(k) + f'(k) d (1 - k d + ...)`` of erf or erfc: Hermite polynomials in the tabulated point k."""
-    last = (points - 1) / _STEPS
+    last = (points - 1) / STEPS
     y = b.select(b.compare("olt", a, last), a, last)  # NaN too, for the table's sake
-    shifted = b.add(y, b.magic / _STEPS)
-    k = b.sub(shifted, b.magic / _STEPS)
+    shifted = b.add(y, b.magic / STEPS)
+    k = b.sub(shifted, b.magic / STEPS)
     index = b.op("sub", b.bits(shifted), b.magic_bits - (7 << 52))
-    name = "@tj_erfc_table" if of_rest else "@tj_erf_table"
-    b.globals.append(_table_text(name, points, of_rest))
-    value, slope = b.load_pairs(name, index)
+    function = "erfc" if of_rest else "erf"
+    b.globals.append(_table_text(function))
+    value, slope = b.load_pairs(f"@tj_{function}_table", index)
     d, square, minus = b.sub(y, k), b.mul(k, k), b.neg(k)
     q = b.mul(minus, b.polynomial(square, (1 / 6, -2 / 9, 2 / 45)))
     q = b.fma(q, d, b.polynomial(square, (1 / 10, -2 / 5, 2 / 15)))
@@ -89,28 +88,11 @@ def _expanded(b: Builder, a: Value, points: int, of_rest: bool) -> Value:
     return b.fma(slope, b.fma(b.mul(q, d), d, d), value)
 
 
+def table_file(function: str) -> Path:
+    """Of erf or erfc and its derivative at 0, 1/128, ..., in pairs."""
+    return Path(__file__).parent / f"{function}.f64"
+
+
 @cache
-def _table_text(name: str, points: int, of_rest: bool) -> str:
-    """erf, or erfc, and its derivative at 0, 1/128, ..., ``points / 128``, in pairs."""
-    return byte_table(name, struct.pack(f"<{2 * points + 2}d", *_table(points, of_rest)), 64)
-
-
-def _table(points: int, of_rest: bool) -> list[float]:
-    """Rounded to nearest, from one point to the next by Taylor's series.
-
-    Its terms, by which the slope ``2 / sqrt(pi) exp(-x**2)`` grows in a step, follow from the last two by the
-    recurrence of Hermite's polynomials; erf grows by their integrals.
-    """
-    found: list[float] = []
-    one, erf_here = 1 << _PRECISION, 0
-    slope = math.isqrt(table.TWO_OVER_PI >> (table.TWO_OVER_PI_BITS - 2 * _PRECISION - 1))
-    for point in range(points + 1):
-        found += ((one - erf_here) / one, -slope / one) if of_rest else (erf_here / one, slope / one)
-        term, before, order, slope, growth = slope, 0, 0, 0, 0
-        while term or before:
-            order += 1
-            slope += term
-            growth += term // order
-            term, before = -2 * (point * term + before) // (_STEPS**2 * order), term
-        erf_here += growth // _STEPS
-    return found
+def _table_text(function: str) -> str:
+    return byte_table(f"@tj_{function}_table", table_file(function).read_bytes(), 64)
