@@ -118,3 +118,8 @@ def test_a_step_of_zero_is_refused_eagerly_and_compiled(of):
     for f in (of, tf.function(of), tf.function(of, autograph=False)):
         with pytest.raises(ValueError, match="must not be zero"):
             f(tf.constant(0))
+
+
+def test_a_range_names_itself_in_errors():
+    with pytest.raises(TypeError, match=r"^range\(\) got an unexpected keyword argument 'bad'"):
+        tf.range(bad=1)

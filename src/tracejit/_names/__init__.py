@@ -25,8 +25,19 @@ from ..frontend.control.reductions import (
     reduce_sum,
 )
 from ..frontend.conversion import as_dtype, asarray, constant, convert_to_tensor, saturate_cast
-from ..frontend.creation import eye, fill, linspace, ones, ones_like, rank, shape, size, zeros, zeros_like
-from ..frontend.creation import range_ as range
+from ..frontend.creation import (
+    eye,
+    fill,
+    linspace,
+    ones,
+    ones_like,
+    range,
+    rank,
+    shape,
+    size,
+    zeros,
+    zeros_like,
+)
 from ..frontend.output import print_ as print
 from ..frontend.state import variable_parts as _variable_parts  # parts of Variables can be assigned
 from ..frontend.state.indexed_slices import IndexedSlices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def diagonal_ones(rows: Any, columns: Any, k: int, dtype: np.dtype[Any]) -> Tens
     )
 
 
-def range_(
+def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str | None = None
 ) -> Tensor:
     """``start, start + delta, ...`` up to but not including `limit`; with one argument from 0. A vector.
@@ -274,7 +275,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         return low
     steps = np.arange(1, count - 1, dtype=first.dtype)
     step = ops.divide(ops.subtract(high, low), first.dtype.type(count - 1))
-    wide = steps.reshape([-1 if a == place else 1 for a in range(len(shape) + 1)])
+    wide = steps.reshape([-1 if a == place else 1 for a in builtins.range(len(shape) + 1)])
     return ops.concat(low, ops.add(low, ops.multiply(step, wide)), high, axis=place)
 
 
@@ -321,7 +322,7 @@ def shape(input: Any, out_type: Any = np.int32, name: str | None = None) -> Tens
 
 def _open_linspace(low: Tensor, high: Tensor, count: Dim, place: int) -> Tensor:
     """As many numbers as an open size says along the axis `place`, from `low` to `high`."""
-    shape = [count if a == place else 1 for a in range(len(low.shape))]
+    shape = [count if a == place else 1 for a in builtins.range(len(low.shape))]
     number = ops.reshape(ops.iota(size=count, dtype=_INDEX), shape=tuple(shape))
     last = ops.subtract(ops.size_value(size=count), as_tensor(1, _INDEX))
     gaps = ops.maximum(last, as_tensor(1, _INDEX))  # one number is `low`, whose step must not be infinite

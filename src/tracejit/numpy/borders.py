@@ -24,17 +24,17 @@ def pad(
     pad_width: Any,
     mode: str = "constant",
     *,
-    constant_values: Any = 0,
-    end_values: Any = 0,
+    constant_values: Any = None,
+    end_values: Any = None,
     stat_length: Any = None,
-    reflect_type: str = "even",
+    reflect_type: str | None = None,
 ) -> Tensor:
     """Elements of the same dtype around `array_`; `pad_width` is a number, (before, after), or one such pair per axis.
 
-    `mode` is "constant", with `constant_values` given likewise, "reflect", "symmetric", "edge", "wrap", "linear_ramp"
-    to the `end_values`, or "maximum", "minimum", "mean" or "median" along the axis, of `stat_length` elements next to
-    the end; "empty" is 0. With the `reflect_type` "odd" what is reflected is mirrored at the value there, too.
-    ValueError for others.
+    `mode` is "constant", with `constant_values` given likewise, by default 0, "reflect", "symmetric", "edge", "wrap",
+    "linear_ramp" to the `end_values`, 0 too, or "maximum", "minimum", "mean" or "median" along the axis, of
+    `stat_length` elements next to the end, by default all; "empty" is 0. With the `reflect_type` "odd", not "even",
+    what is reflected is mirrored at the value there, too. ValueError for another mode, and for what it does not take.
 
     Examples
     --------
@@ -42,6 +42,13 @@ def pad(
     >>> print(tnp.pad([1, 2], (1, 2)), tnp.pad([1, 2, 3], 2, mode="reflect").numpy())
     tf.Tensor([0 1 2 0 0], shape=(5,), dtype=int64) [3 2 1 2 3 2 1]
     """
+    _require_taken(
+        mode,
+        constant_values=constant_values,
+        end_values=end_values,
+        stat_length=stat_length,
+        reflect_type=reflect_type,
+    )
     mode = "constant" if mode == "empty" else mode
     x: Any = array(array_)
     pairs = np.broadcast_to(pad_width, (len(x.shape), 2)).tolist()
@@ -49,7 +56,7 @@ def pad(
         for axis, sizes in enumerate(pairs):
             x = _turned_over(x, axis, sizes, mode)
         return x
-    if mode in ("reflect", "symmetric") and reflect_type != "even":
+    if reflect_type not in (None, "even"):
         raise ValueError(f"reflect_type is even or odd, got {reflect_type!r}{at(user_location())}")
     if mode in _ENDS:
         lengths = np.broadcast_to(0 if stat_length is None else stat_length, (len(pairs), 2)).tolist()
@@ -57,7 +64,7 @@ def pad(
             x = _with_ends(x, axis, sizes, taken, _ENDS[mode])
         return x
     if mode == "linear_ramp":
-        values = np.broadcast_to(end_values, (len(pairs), 2)).tolist()
+        values = np.broadcast_to(0 if end_values is None else end_values, (len(pairs), 2)).tolist()
         for axis, (sizes, ends) in enumerate(zip(pairs, values, strict=True)):
             x = _with_ramps(x, axis, sizes, ends)
         return x
@@ -67,7 +74,26 @@ def pad(
         return x
     if mode != "constant":
         return cutting.pad(x, pairs, mode, 0)
-    return _with_constants(x, pairs, constant_values)
+    return _with_constants(x, pairs, 0 if constant_values is None else constant_values)
+
+
+def _require_taken(mode: str, **given: Any) -> None:
+    """ValueError for what that mode has no use for."""
+    beyond = [
+        name for name, value in given.items() if value is not None and name not in _TAKEN.get(mode, name)
+    ]
+    if beyond:
+        raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {beyond}{at(user_location())}")
+
+
+#: What a mode takes.
+_TAKEN: dict[str, tuple[str, ...]] = {
+    "constant": ("constant_values",),
+    "linear_ramp": ("end_values",),
+    **dict.fromkeys(("maximum", "minimum", "mean", "median"), ("stat_length",)),
+    **dict.fromkeys(("reflect", "symmetric"), ("reflect_type",)),
+    **dict.fromkeys(("edge", "wrap", "empty"), ()),
+}
 
 
 def _with_constants(x: Any, pairs: Sequence[Any], constant_values: Any) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,11 +19,16 @@ from ..ops.tensor.indexing import get
 from .conversion import array, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
+Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
-def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None) -> Tensor:
+
+def concatenate(
+    arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: Casting = "same_kind"
+) -> Tensor:
     """`arrays_` joined along `axis`, with None all elements in a row; promoted, or made of `dtype`.
 
-    ShapeError where other sizes differ; DtypeError where `dtype` would lose more than precision.
+    ShapeError where other sizes differ; DtypeError where `casting`, a rule of :func:`numpy.can_cast`, does not allow
+    `dtype`: by default where it would lose more than precision.
 
     Examples
     --------
@@ -31,18 +36,23 @@ def concatenate(arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = No
     >>> print(tnp.concatenate([[1, 2], [3]]))
     tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
-    parts = _converted(arrays_, dtype)
+    parts = _converted(arrays_, dtype, casting)
     return ops.concat(*(parts if axis is not None else map(ravel, parts)), axis=axis or 0)
 
 
-def _converted(arrays_: Sequence[Any], dtype: Any) -> list[Tensor]:
-    """Tensors of `dtype`, if it is one, which keeps all but precision."""
+def _converted(arrays_: Sequence[Any], dtype: Any, casting: Casting) -> list[Tensor]:
+    """Tensors of `dtype`, if it is one, where `casting` allows that."""
     given = [array(x) for x in arrays_]
-    wrong = [x for x in given if dtype is not None and not np.can_cast(x.np_dtype, dtype, "same_kind")]
+    asked = dtype is not None or casting in (
+        "same_kind",
+        "unsafe",
+    )  # what promotion gives is of the same kind
+    target = dtype if asked else np.result_type(*(x.np_dtype for x in given))
+    wrong = [x for x in given if target is not None and not np.can_cast(x.np_dtype, target, casting)]
     if wrong:
         raise DtypeError(
-            f"{wrong[0].spec} would lose more than precision as {np.dtype(dtype).name}: cast it first"
-            f"{at(user_location())}"
+            f"{wrong[0].spec} does not become {np.dtype(target).name} by the rule {casting!r}: cast it first, or write "
+            f'casting="unsafe"{at(user_location())}'
         )
     return [array(x, dtype) for x in given]
 
@@ -50,10 +60,12 @@ def _converted(arrays_: Sequence[Any], dtype: Any) -> list[Tensor]:
 concat = concatenate
 
 
-def stack(arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None) -> Tensor:
+def stack(
+    arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: Casting = "same_kind"
+) -> Tensor:
     """`arrays_`, all of one shape, joined along a new `axis`, in the promoted dtype or `dtype`.
 
-    ShapeError where shapes differ, DtypeError as :func:`concatenate`.
+    ShapeError where shapes differ; `casting` and DtypeError as :func:`concatenate`.
 
     Examples
     --------
@@ -63,13 +75,13 @@ def stack(arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None) -> Tensor
     [[1 3]
      [2 4]], shape=(2, 2), dtype=int64)
     """
-    return shapes.stack(_converted(arrays_, dtype), axis)
+    return shapes.stack(_converted(arrays_, dtype, casting), axis)
 
 
-def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
-    """`tup` joined along the first axis, vectors as rows, and promoted, or made of `dtype`; errors of `concatenate`.
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_kind") -> Tensor:
+    """`tup` joined along the first axis, vectors as rows, and promoted, or made of `dtype`.
 
-    ShapeError where other sizes differ.
+    `casting` and errors are those of :func:`concatenate`.
 
     Examples
     --------
@@ -79,16 +91,16 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
     [[1 2]
      [3 4]], shape=(2, 2), dtype=int64)
     """
-    return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
+    return concatenate([atleast_2d(x) for x in tup], dtype=dtype, casting=casting)
 
 
 row_stack = vstack
 
 
-def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_kind") -> Tensor:
     """`tup` joined along the second axis, vectors along their own; promoted, or made of `dtype`.
 
-    ShapeError where other sizes differ.
+    `casting` and errors are those of :func:`concatenate`.
 
     Examples
     --------
@@ -97,7 +109,7 @@ def hstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:
     tf.Tensor([1 2 3], shape=(3,), dtype=int64)
     """
     parts = [x if x.shape else ravel(x) for x in map(array, tup)]
-    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1, dtype=dtype)
+    return concatenate(parts, 0 if len(parts[0].shape) == 1 else 1, dtype=dtype, casting=casting)
 
 
 def dstack(tup: Sequence[Any], *, dtype: Any = None) -> Tensor:

@@ -166,12 +166,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, de
     """
     on_cpu(device)
     if any(isinstance(x, Dim) for x in (start, stop)):
-        return creation.range_(start, stop, step, np.dtype(dtype or np.int64))
+        return creation.range(start, stop, step, np.dtype(dtype or np.int64))
     bounds = [np.asarray(x)[()] if is_number(x) else x for x in (start, stop, step) if x is not None]
     first, last = (np.int64(0), bounds[0]) if stop is None else bounds[:2]
     if dtype is None and not any(hasattr(b, "spec") for b in bounds):
         dtype = np.result_type(*map(np.asarray, (first, last, bounds[-1])))
-    return creation.range_(first, last, bounds[-1], None if dtype is None else np.dtype(dtype))
+    return creation.range(first, last, bounds[-1], None if dtype is None else np.dtype(dtype))
 
 
 def linspace(
@@ -302,8 +302,8 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> Tensor:
     rows, columns = sizes_of((N, N if M is None else M))
     if isinstance(rows, int) and isinstance(columns, int):
         return as_tensor(np.tri(rows, columns, k, dtype=dtype))
-    number = ops.reshape(creation.range_(rows), shape=(rows, 1))
-    return ops.cast(ops.greater_equal(ops.add(number, k), creation.range_(columns)), dtype=np.dtype(dtype))
+    number = ops.reshape(creation.range(rows), shape=(rows, 1))
+    return ops.cast(ops.greater_equal(ops.add(number, k), creation.range(columns)), dtype=np.dtype(dtype))
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:

@@ -17,6 +17,7 @@ from ..core.tensor import Tensor
 from ..core.tracing.recipes import by_recipe
 from ..linalg import diagonals
 from ..linalg import tensor_products as linear
+from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import expand_dims, squeeze
 from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.products import dot as matrix_product
@@ -301,7 +302,7 @@ def _in_space(x: Any) -> Tensor:
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The diagonal `offset` of the axes `axis1` and `axis2` of `a`, as the last axis of the result; the dtype stays.
 
-    ShapeError for axes that are not there.
+    ShapeError for axes that are not there, or the same.
 
     Examples
     --------
@@ -309,7 +310,13 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     >>> print(tnp.diagonal([[1.0, 2.0], [3.0, 4.0]]))
     tf.Tensor([1. 4.], shape=(2,), dtype=float64)
     """
-    x = moveaxis(a, (axis1, axis2), (-2, -1))
+    given = array(a)
+    first, second = (one_axis(k, len(given.shape)) for k in (axis1, axis2))
+    if first == second:
+        raise ShapeError(
+            f"axis1 and axis2 can not be same, got {axis1} and {axis2} of {given.spec}{at(user_location())}"
+        )
+    x = moveaxis(given, (first, second), (-2, -1))
     rows, columns = x.shape[-2:]
     beyond = isinstance(rows, int) and isinstance(columns, int) and not -rows < offset < columns
     if beyond or any_is_zero((rows, columns)):
@@ -320,7 +327,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
     """The sum of the diagonal `offset` of the axes `axis1` and `axis2` of `a`, in `dtype`, small integers as int64.
 
-    ShapeError for axes that are not there.
+    ShapeError for axes that are not there, or the same.
 
     Examples
     --------

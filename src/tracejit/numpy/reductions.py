@@ -15,7 +15,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
 from ..frontend.control.branching import associative_scan
 from ..math import elementary
-from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
+from ..ops.arrays.reduce import axes_of, one_axis, refuse_nothing, size_tensor
 from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
 from .elements import complex_order
 
@@ -206,10 +206,12 @@ def _extreme(
     ) -> Tensor:
         x = array(a)
         axes = axes_of(axis, len(x.shape))
+        nothing = f"{x.spec} may have no elements over {axes}, and then no extreme: give initial="
         if initial is None and (where is not None or any_is_zero(x.shape[k] for k in axes)):
-            raise ShapeError(
-                f"{x.spec} may have no elements over {axes}, and then no extreme: give initial={at(user_location())}"
-            )
+            raise ShapeError(f"{nothing}{at(user_location())}")
+        if initial is None:
+            for k in axes:
+                refuse_nothing(x.shape[k], nothing)
         chosen = _chosen(x, where, None if where is None else neutral(x.np_dtype))
         fold, join = of_complex if x.dtype.kind == "c" else (reduce, of_two)
         extremes = fold(chosen, axis, keepdims)
@@ -349,7 +351,7 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     >>> print(tnp.argmax([1.0, 5.0, 3.0]))
     tf.Tensor(1, shape=(), dtype=int64)
     """
-    return _position((elementary.argmax, complex_order.place_of_largest), a, axis, keepdims)
+    return _position("argmax", (elementary.argmax, complex_order.place_of_largest), a, axis, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
@@ -363,13 +365,18 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     >>> print(tnp.argmin([4.0, 1.0, 3.0]))
     tf.Tensor(1, shape=(), dtype=int64)
     """
-    return _position((elementary.argmin, complex_order.place_of_smallest), a, axis, keepdims)
+    return _position("argmin", (elementary.argmin, complex_order.place_of_smallest), a, axis, keepdims)
 
 
-def _position(find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keepdims: bool) -> Tensor:
+def _position(
+    name: str, find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keepdims: bool
+) -> Tensor:
     x, along = lined_up(a, axis)
     if any_is_zero([x.shape[along]]):
-        raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
+        raise ShapeError(
+            f"attempt to get {name} of an empty sequence: axis {axis} of {x.spec} has no elements to choose from"
+            f"{at(user_location())}"
+        )
     positions = find[x.dtype.kind == "c"](x, along)
     if not keepdims:
         return positions

@@ -247,7 +247,7 @@ REPLACED: dict[Any, Callable[..., Any]] = {
     builtins.next: outside.next_,
     builtins.any: _truth_of_all(logical_or, True),
     builtins.all: _truth_of_all(logical_and, False),
-    creation.range_: tensor_range(creation.range_),
+    creation.range: tensor_range(creation.range),
     stack: _stack,
     **{getattr(math, name): _of_numbers(name) for name in _MATH},
 }

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import cutting
+from ...core.dim import known
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor, apart_from
@@ -15,7 +16,7 @@ from ...ops.arrays.shape import expand_dims, stack
 from ...ops.elementwise.arithmetic import matched
 from ...ops.tensor.indexing import get
 from ..conversion import array, arrays, values_of, wide_floats
-from ..linalg import eigvals, lstsq
+from ..linalg import eigvals, inv, lstsq
 from ..making import vander
 from ..shapes import atleast_1d
 from .calculus import convolve
@@ -143,13 +144,24 @@ def polydiv(u: Any, v: Any) -> tuple[Tensor, Tensor]:
     return stack(digits, 0), rest
 
 
-def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None) -> Any:
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: bool | str = False,
+) -> Any:
     """The coefficients, from the highest power down, of the polynomial of degree `deg` nearest to `y` at `x`; floats.
 
     Squares of distances count, multiplied with those of the weights `w`. A column of `y` gives one of coefficients.
     Directions in which the powers are shorter than `rcond` of the longest are left out, by default the precision of
     floats times the number of points. If `full`, a tuple of them, the sums of squares, rank and singular values
-    as :func:`lstsq` has them, and `rcond`. ShapeError where lengths differ.
+    as :func:`lstsq` has them, and `rcond`. Else with `cov` a pair of them and of their covariances: a matrix, or one
+    per column of `y` along a third axis, times the mean square that is left per point beyond ``deg + 1``; "unscaled"
+    without that, for weights that are one over standard deviations. ShapeError where lengths differ, ValueError where
+    no points are beyond these.
 
     Examples
     --------
@@ -166,10 +178,28 @@ def polyfit(x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = F
     scale = ops.sqrt(ops.reduce_sum(ops.square(powers), axis=(0,)))
     fitted = lstsq(ops.divide(powers, scale), values, rcond)
     found = ops.divide(fitted.x, scale if len(values.shape) == 1 else expand_dims(scale, 1))
-    if not full:
-        return found
-    least = len(x) * np.finfo(powers.dtype).eps if rcond is None else rcond
-    return found, fitted.residuals, fitted.rank, fitted.s, least
+    if full:
+        least = len(x) * np.finfo(powers.dtype).eps if rcond is None else rcond
+        return found, fitted.residuals, fitted.rank, fitted.s, least
+    return (found, _spread(powers, scale, values, fitted.residuals, cov)) if cov else found
+
+
+def _spread(powers: Any, scale: Any, values: Any, residuals: Any, cov: bool | str) -> Tensor:
+    """The covariances of coefficients fitted to `values` by `powers`, columns of the length `scale`."""
+    scaled = ops.divide(powers, scale)
+    inverse = inv(ops.matmul(ops.transpose(scaled), scaled))
+    spread = ops.divide(inverse, ops.multiply(expand_dims(scale, 1), scale))
+    if len(values.shape) > 1:
+        spread = expand_dims(spread, 2)
+    if cov == "unscaled":
+        return spread
+    more = known(powers.shape[0]) - known(powers.shape[1])
+    if more <= 0:
+        raise ValueError(
+            f"{powers.shape[0]} points leave nothing to scale the covariances of {powers.shape[1]} coefficients by: "
+            f'write cov="unscaled"{at(user_location())}'
+        )
+    return ops.multiply(spread, ops.divide(residuals, array(more, powers.dtype)))
 
 
 def poly(seq_of_zeros: Any) -> Tensor:

@@ -242,10 +242,13 @@ logical_not: _Unary = _named(
 )
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(
+    condition: Any, x: Any = None, y: Any = None, *, size: int | None = None, fill_value: Any = None
+) -> Any:
     """`x` where `condition` is not 0, else `y`; the three broadcast, two are promoted. Alone, :func:`nonzero` of it.
 
-    ValueError with one of `x` and `y` only; ShapeError where they do not broadcast.
+    `size` and `fill_value` are those of :func:`nonzero`. ValueError for them beside `x` and `y`, and for one of these
+    only; ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -254,16 +257,21 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
     if x is None and y is None:
-        return nonzero(condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ValueError(f"where takes a condition alone, or with both x and y{at(user_location())}")
+    if size is not None or fill_value is not None:
+        raise ValueError(
+            f"size and fill_value are of a condition alone, not with x and y{at(user_location())}"
+        )
     return ops.where(truth(condition), *arrays(x, y))
 
 
-def nonzero(a: Any) -> tuple[Tensor, ...]:
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Tensor, ...]:
     """The positions of what is not 0 in `a`, one int64 vector per axis.
 
-    How many there are may show only when a compiled function runs. ValueError for a number.
+    How many there are may show only when a compiled function runs; a `size` says how many are wanted: the first ones,
+    and behind the last the `fill_value`, one for all or one per axis, by default 0. ValueError for a number.
 
     Examples
     --------
@@ -275,11 +283,24 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
     if not x.shape:
         raise ValueError(f"a number has no positions: write atleast_1d(x){at(user_location())}")
     found = known_array(x) if x.is_symbolic else x.array
-    return places(truth(x)) if found is None else tuple([array(p) for p in np.nonzero(found)])
+    positions = places(truth(x)) if found is None else tuple([array(p) for p in np.nonzero(found)])
+    if size is None:
+        return positions
+    fills = np.broadcast_to(0 if fill_value is None else fill_value, (len(positions),)).tolist()
+    return tuple([of_size(p, size, fill) for p, fill in zip(positions, fills, strict=True)])
 
 
-def flatnonzero(a: Any) -> Tensor:
+def of_size(x: Tensor, size: int, fill_value: Any, axis: int = 0) -> Tensor:
+    """The first `size` positions of `x` along `axis`; `fill_value` stands where there are fewer, by default 0."""
+    behind = tuple([size if k == axis else d for k, d in enumerate(x.shape)])
+    fill = ops.fill(shape=behind, value=0 if fill_value is None else fill_value, dtype=x.np_dtype)
+    return ops.gather(ops.concat(x, fill, axis=axis), np.arange(size), axis=axis)
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Tensor:
     """The positions, int64, of what is not 0 among all elements of `a` in a row; DtypeError for strings.
+
+    `size` and `fill_value` are those of :func:`nonzero`.
 
     Examples
     --------
@@ -288,11 +309,13 @@ def flatnonzero(a: Any) -> Tensor:
     tf.Tensor([1 2], shape=(2,), dtype=int64)
     """
     x = array(a)
-    return nonzero(ops.reshape(x, shape=(x.spec.size,)))[0]
+    return nonzero(ops.reshape(x, shape=(x.spec.size,)), size=size, fill_value=fill_value)[0]
 
 
-def argwhere(a: Any) -> Tensor:
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Tensor:
     """The positions of what is not 0 in `a`, one in each row, int64; ValueError for a number.
+
+    `size` and `fill_value` are those of :func:`nonzero`.
 
     Examples
     --------
@@ -302,7 +325,7 @@ def argwhere(a: Any) -> Tensor:
     [[1]
      [2]], shape=(2, 1), dtype=int64)
     """
-    return ops.transpose(stack(nonzero(a)))
+    return ops.transpose(stack(nonzero(a, size=size, fill_value=fill_value)))
 
 
 def clip(

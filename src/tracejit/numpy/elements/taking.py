@@ -13,7 +13,7 @@ from ...core.tensor import Tensor
 from ...math import sorting
 from ...ops.tensor.beyond import clipped, missing, spared, with_spare
 from ..conversion import array, lined_up, numbered
-from .elementwise import flatnonzero
+from .elementwise import flatnonzero, of_size
 
 
 def take(
@@ -85,11 +85,14 @@ def _without(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
-def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
+def compress(
+    condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0
+) -> Tensor:
     """The positions of `a` along `axis` for which `condition`, a vector, is not 0; same dtype.
 
-    How many there are may show only when a compiled function runs. ValueError for a condition that is no vector,
-    IndexError where it holds beyond the end.
+    How many there are may show only when a compiled function runs; a `size` says how many are wanted: the first ones,
+    and `fill_value` behind the last. ValueError for a condition that is no vector, IndexError where it holds beyond the
+    end.
 
     Examples
     --------
@@ -103,13 +106,14 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
         raise ValueError(
             f"compress takes a vector that says what stays, not {holds.spec}{at(user_location())}"
         )
-    return ops.gather(x, flatnonzero(holds), axis=along)
+    found = ops.gather(x, flatnonzero(holds), axis=along)
+    return found if size is None else of_size(found, size, fill_value, along)
 
 
-def extract(condition: Any, arr: Any) -> Tensor:
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Tensor:
     """The elements of `arr` for which `condition` is not 0, as a vector of its dtype.
 
-    IndexError where it holds beyond the end.
+    `size` and `fill_value` are those of :func:`compress`. IndexError where the condition holds beyond the end.
 
     Examples
     --------
@@ -117,4 +121,5 @@ def extract(condition: Any, arr: Any) -> Tensor:
     >>> print(tnp.extract([True, False, True], [1.0, 2.0, 3.0]))
     tf.Tensor([1. 3.], shape=(2,), dtype=float64)
     """
-    return compress(ops.reshape(holds := array(condition), shape=(holds.spec.size,)), arr)
+    row = ops.reshape(holds := array(condition), shape=(holds.spec.size,))
+    return compress(row, arr, size=size, fill_value=fill_value)

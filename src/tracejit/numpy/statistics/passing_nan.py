@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dim import nonnegative
 from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
@@ -276,7 +277,12 @@ def nanquantile(
         return weighted_quantile(a, q, axis, method, keepdims, weights, passes_nan=True)
     x, parts = wide_floats(a), wide_floats(q)
     require_parts(parts)
-    rows: Any = ordering.sort(rows_of(x, axis))
+    rows: Any = rows_of(x, axis)
+    if not nonnegative(rows.shape[-1] - 1):  # of nothing NaN is left
+        rows = ops.concat(
+            rows, ops.fill(shape=(*rows.shape[:-1], 1), value=np.nan, dtype=rows.np_dtype), axis=-1
+        )
+    rows = ordering.sort(rows)
     count = reductions.sum(ops.logical_not(ops.is_nan(rows)), -1, keepdims=True)
     count = ops.cast(count, dtype=parts.np_dtype)
     place = places_of(ops.reshape(parts, shape=(parts.spec.size,)), ops.maximum(count, 1.0), method)

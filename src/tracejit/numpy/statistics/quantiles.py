@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from ...core.dim import nonnegative
 from ...core.errors import ShapeError, at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...math import sorting
-from ...ops.arrays.reduce import axes_of, kept, size_tensor
+from ...ops.arrays.reduce import axes_of, kept, refuse_nothing, size_tensor
+from ...ops.arrays.shape import expand_dims
 from ...ops.tensor.indexing import get
 from .. import reductions
 from ..conversion import any_is_zero, array, is_number, two_floats, wide_floats
+from .passing_nan import nanmedian
 from .places import between, places_of, require_parts, rows_of
 from .weighted import weighted_quantile
 
@@ -49,15 +52,18 @@ def quantile(
     require_parts(part)
     rows = rows_of(x, axis)
     count = rows.shape[-1]
+    nothing = f"{x.spec} has no elements to order"
     if any_is_zero([count]):
-        raise ShapeError(f"{x.spec} has no elements to order{at(user_location())}")
+        raise ShapeError(f"{nothing}{at(user_location())}")
+    refuse_nothing(count, nothing)
     place = places_of(ops.cast(part, dtype=np.dtype(np.float64)), size_tensor(count), method)
     inside = ops.logical_and(ops.less_equal(0, part), ops.less_equal(part, 1))
     place = ops.where(inside, place, ops.cast(size_tensor(count), dtype=place.dtype))  # which is refused
     ordered = sorting.sort(rows)
     flat = ops.reshape(place, shape=(place.spec.size,))
     quantiles = between(ordered, flat, method)
-    quantiles = ops.where(ops.is_nan(get(ordered, (Ellipsis, slice(-1, None)))), np.nan, quantiles)
+    lost = expand_dims(ops.is_nan(get(ordered, (Ellipsis, -1))), -1)
+    quantiles = ops.where(lost, np.nan, quantiles)
     lead = len(quantiles.shape) - 1
     quantiles = ops.transpose(quantiles, perm=(lead, *range(lead)))
     shape = kept(x.shape, axes_of(axis, len(x.shape))) if keepdims else rows.shape[:-1]
@@ -104,6 +110,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     tf.Tensor([2. 6.], shape=(2,), dtype=float64)
     """
     x = wide_floats(a)
-    if any_is_zero(x.shape[k] for k in axes_of(axis, len(x.shape))):
-        return reductions.mean(x, axis, keepdims=keepdims)
-    return quantile(a, 0.5, axis, keepdims=keepdims)
+    if all(nonnegative(x.shape[k] - 1) for k in axes_of(axis, len(x.shape))):
+        return quantile(a, 0.5, axis, keepdims=keepdims)
+    lost = reductions.any(ops.is_nan(x), axis, keepdims=keepdims)
+    return ops.where(lost, np.nan, nanmedian(x, axis, keepdims=keepdims))

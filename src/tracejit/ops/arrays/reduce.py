@@ -35,7 +35,7 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
         return (one_axis(axis, rank),)
     axes = tuple(sorted([one_axis(a, rank) for a in axis]))
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"an axis is named twice in {axis}{at(user_location())}")
+        raise ShapeError(f"repeated axis in {axis}{at(user_location())}")
     return axes
 
 
@@ -205,11 +205,15 @@ def size_value(*, size: Size) -> TensorSpec:
 def _argument(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs]:
     x = as_tensor(inputs[0])
     axis = one_axis(inputs[1] if len(inputs) > 1 else attrs.get("axis", 0), len(x.shape))
-    size = x.shape[axis]
+    refuse_nothing(x.shape[axis], f"argmax: {_NOTHING}")
+    return (x,), {"axis": axis}
+
+
+def refuse_nothing(size: Any, message: str) -> None:
+    """ValueError in a call in which an open size is 0."""
     if isinstance(size, Dim) and not nonnegative(size - 1) and (unknown(size) or not 0 < size):
         some = ops.cast(ops.greater(size_tensor(size), 0), dtype=np.dtype(np.float32))
-        ops.check(some, message=f"argmax: {_NOTHING}", error="ValueError")
-    return (x,), {"axis": axis}
+        ops.check(some, message=message, error="ValueError")
 
 
 _NOTHING = "an axis without elements has no largest one"

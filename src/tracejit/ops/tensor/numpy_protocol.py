@@ -65,8 +65,8 @@ _FOLDS = {
 
 #: Methods of arrays that are functions of the face, by name.
 _METHODS = (
-    "all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot nonzero prod ravel repeat",
-    "round searchsorted sort squeeze std swapaxes take trace var",
+    "all any argmax argmin argpartition argsort clip conj conjugate cumprod cumsum diagonal dot nonzero prod ravel",
+    "repeat round searchsorted sort squeeze std swapaxes take trace var",
 )
 
 

@@ -1,0 +1,159 @@
+"""``tracejit.numpy``: axes that turn out to be empty, sizes that are asked for, and what joins and pads take."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+import tracejit.numpy as tnp
+from checks.numpy_expressions import MODES
+
+OPEN = [tf.TensorSpec([None], tf.float64)]
+SHUT = np.array([1.0, 0.0, 3.0])
+EXTREMES = (tnp.max, tnp.min, tnp.ptp, tnp.nanmax, tnp.nanmin)
+
+
+@pytest.mark.parametrize("reduce", (*EXTREMES, tnp.argmax), ids=lambda f: f.__name__)
+def test_an_open_axis_without_elements_has_no_extreme(reduce):
+    for f, empty in (
+        (tf.function(reduce, input_signature=OPEN), np.zeros(0)),
+        (tf.function(lambda x: reduce(x[x > 0])), -SHUT),
+        (lambda x: reduce(x[x > 0]), -SHUT),
+    ):
+        assert np.isfinite(f(SHUT))
+        with pytest.raises(ValueError, match=r"no elements|has no largest one"):
+            f(empty)
+        assert np.isfinite(f(SHUT))
+
+
+def test_an_extreme_of_nothing_is_what_it_begins_with():
+    smallest = tf.function(lambda x: tnp.min(x, initial=7.0), input_signature=OPEN)
+    assert smallest(np.zeros(0)) == 7.0 and smallest(SHUT) == 0.0
+    assert tf.function(lambda x: tnp.max(x[x > 9], initial=-1.0))(SHUT) == -1.0
+
+
+@pytest.mark.parametrize("reduce", (tnp.median, tnp.nanmedian), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("axis", (None, 0))
+def test_the_median_of_an_open_axis(reduce, axis):
+    rows = [tf.TensorSpec([None, 2], tf.float64)]
+    f = tf.function(lambda x: reduce(x, axis, keepdims=True), input_signature=rows)
+    x = np.array([[1.0, 5.0], [4.0, 2.0], [3.0, 9.0], [8.0, 0.0]])
+    lost = np.where(x == 9.0, np.nan, x)
+    for given in (x, x[:3], x[:1], lost, x[:0]):
+        with pytest.warns(RuntimeWarning) if not given.size else np.errstate():
+            expected = getattr(np, reduce.__name__)(given, axis, keepdims=True)
+        np.testing.assert_array_equal(f(given), expected)
+        np.testing.assert_array_equal(reduce(given, axis, keepdims=True), expected)
+
+
+def test_order_statistics_of_what_is_found_while_running():
+    x = np.array([4.0, -1.0, 2.0, 9.0])
+    for reduce in (tnp.median, tnp.nanmedian, lambda v: tnp.percentile(v, 50)):
+        f = lambda x, reduce=reduce: reduce(x[x > 0])
+        assert tf.function(f)(x) == f(x) == 4.0
+        np.testing.assert_array_equal(tf.function(tf.grad(f))(x), [1.0, 0.0, 0.0, 0.0])
+        np.testing.assert_array_equal(tf.function(tf.grad(lambda x, f=f: f(x) ** 2))(x), [8.0, 0.0, 0.0, 0.0])
+    assert np.isnan(tf.function(lambda x: tnp.median(x[x > 10]))(x))
+    with pytest.raises((ValueError, IndexError), match=r"no elements to order"):
+        tf.function(lambda x: tnp.percentile(x[x > 10], 50))(x)
+
+
+@MODES
+@pytest.mark.parametrize("size", (0, 1, 2, 5))
+def test_positions_in_a_number_that_is_told(size, mode):
+    x = np.array([[1.0, 0.0, 3.0], [0.0, 5.0, 0.0]])
+    rows, columns = np.nonzero(x)
+    cut = lambda p, fill: np.concatenate([p, np.full(size, fill)])[:size]
+    expected = cut(rows, -1), cut(columns, 9)
+    options = {"size": size, "fill_value": (-1, 9)}
+    for found in (
+        mode(lambda x: tnp.nonzero(x, **options))(x),
+        mode(lambda x: tnp.where(x, **options))(x),
+        np.asarray(mode(lambda x: tnp.argwhere(x, **options))(x)).T,
+    ):
+        np.testing.assert_array_equal(found, expected)
+    flat = mode(lambda x: tnp.flatnonzero(x, size=size))(x)
+    np.testing.assert_array_equal(flat, cut(np.flatnonzero(x), 0))
+    assert flat.shape == (size,) and flat.dtype == np.int64
+
+
+@MODES
+def test_elements_in_a_number_that_is_told(mode):
+    x = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    some = np.array([True, False, True])
+    three = mode(lambda c, x: tnp.compress(c, x, axis=1, size=3, fill_value=-7.0))(some, x)
+    np.testing.assert_array_equal(three, [[1.0, 3.0, -7.0], [4.0, 6.0, -7.0]])
+    two = lambda x: tnp.extract(x > 3.5, x, size=2)
+    np.testing.assert_array_equal(mode(two)(x), [4.0, 5.0])
+    slope = mode(tf.grad(lambda x: tf.reduce_sum(two(x) ** 2)))
+    np.testing.assert_array_equal(slope(tf.constant(x)), [[0.0, 0.0, 0.0], [8.0, 10.0, 0.0]])
+
+
+def test_sizes_belong_to_a_condition_alone():
+    with pytest.raises(ValueError, match=r"of a condition alone"):
+        tnp.where([True], 1.0, 2.0, size=3)
+
+
+@MODES
+@pytest.mark.parametrize(
+    "join", (tnp.concatenate, tnp.stack, tnp.vstack, tnp.hstack), ids=lambda f: f.__name__
+)
+def test_what_is_joined_is_cast_by_a_rule(join, mode):
+    x = np.array([1.5, -2.5])
+    np.testing.assert_array_equal(
+        mode(lambda x: join([x, x], dtype="int32", casting="unsafe"))(x),
+        getattr(np, join.__name__)([x, x], dtype="int32", casting="unsafe"),
+    )
+    with pytest.raises(TypeError, match=r"does not become int32 by the rule 'same_kind'"):
+        mode(lambda x: join([x, x], dtype="int32"))(x)
+    with pytest.raises(TypeError, match=r"does not become float64 by the rule 'no'"):
+        mode(lambda x: join([x, np.float32([0, 1])], casting="no"))(x)
+
+
+@pytest.mark.parametrize(
+    "mode, given",
+    [("constant", {"end_values": 1}), ("edge", {"constant_values": 2}), ("mean", {"reflect_type": "odd"})],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_pads_refuse_what_their_mode_does_not_take(mode, given):
+    with pytest.raises(
+        ValueError, match=rf"unsupported keyword arguments for mode '{mode}': \['{next(iter(given))}'"
+    ):
+        tnp.pad([1, 2, 3], 1, mode, **given)
+
+
+@pytest.mark.parametrize("cov", (True, "unscaled"))
+@pytest.mark.parametrize("columns", ((), (2,)), ids=str)
+@pytest.mark.parametrize("weighted", (False, True))
+@MODES
+def test_the_covariances_of_fitted_coefficients(mode, weighted, columns, cov):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=9), rng.normal(size=(9, *columns))
+    w = rng.random(9) if weighted else None
+    found = mode(lambda x, y: tnp.polyfit(x, y, 2, w=w, cov=cov))(x, y)
+    for got, expected in zip(found, np.polyfit(x, y, 2, w=w, cov=cov), strict=True):
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_covariances_need_more_points_than_coefficients():
+    with pytest.raises(ValueError, match=r"3 points leave nothing .* 3 coefficients.*unscaled"):
+        tnp.polyfit([0.0, 1.0, 2.0], [1.0, 2.0, 5.0], 2, cov=True)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: tnp.expand_dims(tnp.ones(3), (1, 1)), r"repeated axis in \(1, 1\)"),
+        (
+            lambda: tnp.trace(tnp.ones((2, 2, 2)), axis1=1, axis2=-2),
+            r"axis1 and axis2 can not be same.*1 and -2",
+        ),
+        (lambda: tnp.argmin([]), r"attempt to get argmin of an empty sequence"),
+    ],
+    ids=range(3),
+)
+def test_axes_that_make_no_sense_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
