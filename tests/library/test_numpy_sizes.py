@@ -157,3 +157,54 @@ def test_covariances_need_more_points_than_coefficients():
 def test_axes_that_make_no_sense_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@MODES
+def test_a_repeated_array_of_a_size_that_is_told(mode):
+    x, times = np.array([1.0, 2.0, 3.0]), np.array([1, 0, 2])
+    repeated = lambda x, times: tnp.repeat(x, times, total_repeat_length=5)
+    found = mode(repeated)(x, times)
+    np.testing.assert_array_equal(found, [1.0, 3.0, 3.0, 3.0, 3.0])
+    assert found.shape == (5,)
+    np.testing.assert_array_equal(tnp.repeat(x[None], [1, 3, 2], axis=1, total_repeat_length=2), [[1.0, 2.0]])
+    slope = mode(tf.grad(lambda x: tf.reduce_sum(repeated(x, times) ** 2)))
+    np.testing.assert_array_equal(slope(tf.constant(x)), [2.0, 0.0, 24.0])
+
+
+@MODES
+@pytest.mark.parametrize("dtype", ("int16", "float64", "complex64", "bool", "uint8", "int64"))
+def test_bytes_in_the_opposite_order(dtype, mode):
+    x = (np.arange(6).reshape(2, 3) % 2 + 3).astype(dtype)
+    found = mode(lambda x: tf.convert_to_tensor(x).byteswap())(x)
+    np.testing.assert_array_equal(found, x.byteswap())
+    assert found.dtype == x.dtype
+
+
+def test_bytes_are_not_swapped_in_place():
+    with pytest.raises(ValueError, match=r"no inplace=True"):
+        tf.constant([1.0]).byteswap(inplace=True)
+
+
+def test_what_only_hastens_others_is_accepted():
+    x = np.array([3.0, 1.0, 2.0])
+    assert tnp.searchsorted([1.0, 2.0, 3.0], 2.5, method="sort") == 2
+    assert tnp.digitize([2.5], [1.0, 2.0, 3.0], method="scan") == 2
+    np.testing.assert_array_equal(
+        tnp.take(x, [0, 2], unique_indices=True, indices_are_sorted=True), [3.0, 2.0]
+    )
+    np.testing.assert_array_equal(tnp.delete(x, [0, 1], assume_unique_indices=True), [2.0])
+    positions = tnp.argsort(x, dtype="float32")
+    assert positions.dtype == np.float32 and positions.numpy().tolist() == [1.0, 2.0, 0.0]
+
+
+def test_products_of_polynomials_from_their_degree_on():
+    for a, b in (([0, 0, 1, 2], [0, 3]), ([0, 0], [0, 3]), ([1, 0], [2])):
+        np.testing.assert_array_equal(tnp.polymul(a, b, trim_leading_zeros=True), np.polymul(a, b))
+    np.testing.assert_array_equal(tnp.polymul([0, 1], [1, 1]), [0, 1, 1])
+    with pytest.raises(tf.SymbolicValue):
+        tf.function(lambda a: tnp.polymul(a, [1.0], trim_leading_zeros=True))(np.array([0.0, 1.0]))
+
+
+def test_correlations_have_fractions():
+    with pytest.raises(ValueError, match=r"floats or complex numbers, not int64"):
+        tnp.corrcoef([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], dtype=int)

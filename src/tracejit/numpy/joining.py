@@ -14,7 +14,7 @@ from ..core.errors import DtypeError, ShapeError, SymbolicValue, at, user_locati
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..ops.arrays import shape as shapes
-from ..ops.arrays.reduce import one_axis
+from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.tensor.indexing import get
 from .conversion import array, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
@@ -245,11 +245,11 @@ def _one_position(position: Any, count: int, size: int) -> Any:
     return ops.gather(np.arange(count), ops.where(ops.less(position, 0), position + size, position), axis=0)
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Tensor:
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Tensor:
     """`arr` without the positions `obj` along `axis` or in all elements; same dtype.
 
-    Several positions are known when this is called, one may be computed by a traced function. IndexError for positions
-    outside of the axis.
+    Several positions are known when this is called, one may be computed by a traced function. That they are unique is
+    accepted. IndexError for positions outside of the axis.
 
     Examples
     --------
@@ -390,10 +390,13 @@ def tile(A: Any, reps: Any) -> Tensor:
     return cutting.tile(ops.reshape(x, shape=(*(1,) * (rank - len(x.shape)), *x.shape)), times)
 
 
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
+def repeat(
+    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
+) -> Tensor:
     """Each element of `a` `repeats` times in a row, along `axis` or of all elements; dtype as before.
 
-    ShapeError where `repeats` are neither one nor one per element.
+    Of a `total_repeat_length` the first so many are left, and the last is repeated where they are fewer: the size is
+    known where the `repeats` are computed. ShapeError where `repeats` are neither one nor one per element.
 
     Examples
     --------
@@ -401,4 +404,9 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Tensor:
     >>> print(tnp.repeat([1, 2], 2), tnp.repeat([1, 2], [2, 1]).numpy())
     tf.Tensor([1 1 2 2], shape=(4,), dtype=int64) [1 1 2]
     """
-    return cutting.repeat(array(a), repeats, axis)
+    repeated = cutting.repeat(array(a), repeats, axis)
+    if total_repeat_length is None:
+        return repeated
+    along = one_axis(axis or 0, len(repeated.shape))
+    last = ops.subtract(size_tensor(repeated.shape[along]), 1)
+    return ops.gather(repeated, ops.minimum(np.arange(total_repeat_length), last), axis=along)

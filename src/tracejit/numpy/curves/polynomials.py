@@ -54,8 +54,11 @@ def polyder(p: Any, m: int = 1) -> Tensor:
     return x
 
 
-def polymul(a1: Any, a2: Any) -> Tensor:
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Tensor:
     """The coefficients, a vector, of the product of polynomials `a1`, `a2`; dtype, ValueError as :func:`convolve`.
+
+    With `trim_leading_zeros` as NumPy's, without zeros in front of what they begin with: they are known then.
+    SymbolicValue for what a traced function computes.
 
     Examples
     --------
@@ -63,7 +66,14 @@ def polymul(a1: Any, a2: Any) -> Tensor:
     >>> print(tnp.polymul([1.0, 1.0], [1.0, -1.0]))
     tf.Tensor([ 1.  0. -1.], shape=(3,), dtype=float64)
     """
-    return convolve(a1, a2)
+    return convolve(_from_its_degree(a1), _from_its_degree(a2)) if trim_leading_zeros else convolve(a1, a2)
+
+
+def _from_its_degree(p: Any) -> Any:
+    """Without zeros in front, but for the last coefficient."""
+    whole = atleast_1d(array(p))
+    present = np.flatnonzero(values_of(whole))
+    return get(whole, slice(int(present[0]) if present.size else -1, None))
 
 
 def polyadd(a1: Any, a2: Any) -> Tensor:

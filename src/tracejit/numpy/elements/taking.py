@@ -17,13 +17,21 @@ from .elementwise import flatnonzero, of_size
 
 
 def take(
-    a: Any, indices: Any, axis: int | None = None, mode: str | None = "raise", *, fill_value: Any = None
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    mode: str | None = "raise",
+    *,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
 ) -> Tensor:
     """Elements of `a` by number along `axis`, or of all elements: `indices` replace the axis, the dtype stays.
 
     What numbers beyond the end mean is the `mode`: "raise" (None too), "wrap", by which they begin again, "clip" to the
     ends, or "fill", of which they are the `fill_value`: by default NaN, the least integer, or the largest where none is
-    negative. IndexError for such numbers, ValueError for another mode, DtypeError for indices that are no integers.
+    negative. What is said of the indices is accepted. IndexError for such numbers, ValueError for another mode,
+    DtypeError for indices that are no integers.
 
     Examples
     --------

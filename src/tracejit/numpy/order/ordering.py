@@ -45,11 +45,12 @@ def argsort(
     *,
     stable: bool | None = None,
     descending: bool = False,
+    dtype: Any = None,
 ) -> Tensor:
     """Positions (int64) that sort `a` along `axis` (None: all), as :func:`sort`, `descending` or not; stable.
 
-    `kind` and `stable` are accepted. DtypeError for strings, ShapeError for an axis that is not
-    there.
+    They are cast to `dtype` if that is given. `kind` and `stable` are accepted. DtypeError for strings, ShapeError for
+    an axis that is not there.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def argsort(
     tf.Tensor([1 2 0], shape=(3,), dtype=int64)
     """
     x, place = lined_up(a, axis)
-    return _order(x, place, descending)
+    return array(_order(x, place, descending), dtype)
 
 
 def _order(x: Tensor, axis: int, descends: bool) -> Tensor:

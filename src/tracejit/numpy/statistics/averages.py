@@ -120,7 +120,7 @@ def _variables(m: Any, rowvar: bool, dtype: Any) -> Any:
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Tensor:
     """Correlations of variables: covariances over the product of the standard deviations, within [-1, 1].
 
-    `x`, `y`, `rowvar`, shape, `dtype` and ShapeError are those of :func:`cov`.
+    `x`, `y`, `rowvar`, shape, `dtype` and ShapeError are those of :func:`cov`; ValueError for an integer `dtype`.
 
     Examples
     --------
@@ -130,6 +130,10 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     [[ 1. -1.]
      [-1.  1.]], shape=(2, 2), dtype=float64)
     """
+    if dtype is not None and np.dtype(dtype).kind in "biu":
+        raise ValueError(
+            f"corrcoef: dtype is one of floats or complex numbers, not {np.dtype(dtype)}{at(user_location())}"
+        )
     covariances: Any = cov(x, y, rowvar, dtype=dtype)
     if not covariances.shape:
         return ops.divide(covariances, covariances)

@@ -44,10 +44,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     return segments.bincount(array(numbers, np.int64), weight, length, length, dtype=np.int64)
 
 
-def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Tensor:
     """The number (int64) of the bin each element of `x` lies in: how many of the ascending `bins` are not above it.
 
-    Of descending bins, how many are above it, or with `right` not below. ShapeError for bins that are no vector.
+    Of descending bins, how many are above it, or with `right` not below. `method` is accepted. ShapeError for bins that
+    are no vector.
 
     Examples
     --------
@@ -64,10 +65,13 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Tensor:
     return ops.where(falling, ops.subtract(size_tensor(edges.shape[0]), positions), positions)
 
 
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Tensor:
+def searchsorted(
+    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str | None = None
+) -> Tensor:
     """Where (int64) in a sorted vector `a` each value in `v` belongs, before equal elements or behind them, by `side`.
 
-    It is "left" or "right"; ValueError for another. `sorter` are the positions that sort `a`, where it is not sorted.
+    It is "left" or "right"; ValueError for another. `sorter` are the positions that sort `a`, where it is not sorted;
+    `method` is accepted.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import DtypeError, GradientError, SymbolicValue, at, is_internal, own_location
-from ...core.op import OPS
+from ...core.op import OPS, ops
 from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
@@ -275,7 +275,20 @@ def _sorted(self: Any, *args: Any, **kwargs: Any) -> Any:
     return _method("sort")(self, *args, **kwargs)
 
 
+def _byteswapped(self: Any, inplace: bool = False) -> Any:
+    """Elements with their bytes in the opposite order, each part of complex numbers by itself; not `inplace`."""
+    dtype = self.np_dtype
+    if inplace or dtype.kind not in "biufc":
+        raise ValueError(f"byteswap returns numbers of which each has bytes: no inplace=True, no {self.spec}")
+    if dtype.itemsize == 1:
+        return copied(self)
+    if dtype.kind == "c":
+        return ops.complex(*(_byteswapped(part(self)) for part in (ops.real, ops.imag)))
+    return ops.bitcast(from_face("flip")(ops.bitcast(self, type="uint8"), -1), type=dtype.name)
+
+
 METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
 METHODS["sort"] = _sorted
 METHODS["compress"] = _compressed
 METHODS["flatten"] = _flattened
+METHODS["byteswap"] = _byteswapped
