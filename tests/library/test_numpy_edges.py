@@ -147,3 +147,46 @@ def test_what_has_no_meaning_is_refused_each_time(call, kind, message):
 def test_what_is_no_array_of_numbers_is_not_complex():
     assert not tnp.iscomplexobj(None) and tnp.isrealobj("x")
     assert tnp.iscomplexobj(tf.constant(VALUES["C"])) and not tnp.iscomplexobj(X)
+
+
+PARTS = (np.inf, -np.inf, 0.0, -0.0, 1.0, -2.0, np.nan)
+PLANE = np.array([complex(a, b) for a in PARTS for b in PARTS])
+
+
+@MODES
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", (np.complex128, np.complex64))
+@pytest.mark.parametrize("name", ("sign", "log2", "log10"))
+def test_infinite_complex_numbers_have_directions_and_logarithms(name, dtype, mode):
+    found, expected = (
+        mode(getattr(tnp, name))(PLANE.astype(dtype)).numpy(),
+        getattr(np, name)(PLANE.astype(dtype)),
+    )
+    assert found.dtype == expected.dtype
+    for part in ("real", "imag"):
+        np.testing.assert_allclose(getattr(found, part), getattr(expected, part), rtol=1e-6)
+
+
+@MODES
+@pytest.mark.parametrize("name", ("sign", "log2", "log10", "exp2"))
+def test_slopes_of_complex_functions_by_their_parts(name, mode):
+    f = lambda np, x: getattr(np, name)(x + 1j * (x + 0.5) ** 2)
+    require_slopes(lambda np, x: np.real(f(np, x)) + 2.0 * np.imag(f(np, x)), mode)
+
+
+@MODES
+def test_the_sign_of_an_infinite_number_has_no_slope(mode):
+    slope = mode(tf.grad(lambda z: tf.reduce_sum(tf.math.real(tnp.sign(z)))))
+    np.testing.assert_array_equal(
+        slope(tf.constant([complex(np.inf, 1.0), complex(0.0, -np.inf), 0j])), [0, 0, 0]
+    )
+
+
+@MODES
+@pytest.mark.parametrize("dtype", ("uint8", "int16", "int64", "bool", "float32"))
+def test_the_bessel_function_of_integers_is_float64(dtype, mode):
+    x = np.array([3, 250, 0, 1]).astype(dtype)
+    found, expected = mode(tnp.i0)(x), np.i0(x)
+    assert found.dtype == expected.dtype
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(found, expected, rtol=1e-5 if dtype == "float32" else 1e-13)

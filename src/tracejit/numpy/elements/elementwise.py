@@ -138,20 +138,32 @@ def _of_numbers(function: _Function) -> _Function:
 
 
 def _sign(x: Any) -> Tensor:
-    """Of complex numbers the number of size 1 in their direction."""
+    """Of complex numbers the number of size 1 in their direction: of an infinite part its sign, of two NaN."""
     if x.dtype.kind != "c":
         return ops.sign(x)
-    size = ops.abs(x)
+    parts = ops.real(x), ops.imag(x)
+    endless = [ops.equal(ops.abs(part), np.inf) for part in parts]
+    beyond = ops.logical_or(*endless)
+    signs = [ops.where(e, ops.sign(part), 0.0) for e, part in zip(endless, parts, strict=True)]
+    far = ops.where(ops.logical_and(*endless), complex(np.nan, np.nan), ops.complex(*signs))
+    near = ops.where(beyond, 0.0, x)
+    size = ops.abs(near)
     none = ops.equal(size, 0)
-    return ops.where(none, 0.0, x / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype))
+    direction = near / ops.cast(ops.where(none, 1.0, size), dtype=x.dtype)
+    return ops.where(beyond, far, ops.where(none, 0.0, direction))
+
+
+def _times(x: Any, factor: float) -> Tensor:
+    """Complex numbers times a real one, which makes no NaN of infinite ones."""
+    return ops.complex(ops.real(x) * factor, ops.imag(x) * factor)
 
 
 exp: _Unary = _of_floats("exp", ops.exp)
-exp2: _Unary = _of_floats("exp2", ops.exp2, lambda x: ops.exp(x * math.log(2.0)))
+exp2: _Unary = _of_floats("exp2", ops.exp2, lambda x: ops.exp(_times(x, math.log(2.0))))
 expm1: _Unary = _of_floats("expm1", ops.expm1)
 log: _Unary = _of_floats("log", ops.log)
-log2: _Unary = _of_floats("log2", ops.log2, lambda x: ops.log(x) * (1.0 / math.log(2.0)))
-log10: _Unary = _of_floats("log10", ops.log10, lambda x: ops.log(x) * (1.0 / math.log(10.0)))
+log2: _Unary = _of_floats("log2", ops.log2, lambda x: _times(ops.log(x), 1.0 / math.log(2.0)))
+log10: _Unary = _of_floats("log10", ops.log10, lambda x: _times(ops.log(x), 1.0 / math.log(10.0)))
 log1p: _Unary = _of_floats("log1p", ops.log1p)
 sqrt: _Unary = _of_floats("sqrt", ops.sqrt)
 sin: _Unary = _of_floats("sin", ops.sin)

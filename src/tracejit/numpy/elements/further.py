@@ -306,7 +306,7 @@ def cbrt(x: Any) -> Tensor:
 def i0(x: Any) -> Tensor:
     """The modified Bessel function of the first kind of order 0, of each element of `x`, floats; DtypeError for others.
 
-    Integers are floats here.
+    Of integers it is float64.
 
     Examples
     --------
@@ -314,7 +314,7 @@ def i0(x: Any) -> Tensor:
     >>> print(tnp.i0([0.0, 1.0]))
     tf.Tensor([1.         1.26606588], shape=(2,), dtype=float64)
     """
-    return special.bessel_i0(real_numbers(x))
+    return special.bessel_i0(real_numbers(wide_floats(x)))
 
 
 def ldexp(x1: Any, x2: Any) -> Tensor:
