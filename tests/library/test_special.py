@@ -203,3 +203,13 @@ def test_one_number_is_as_one_of_an_array(name):
     np.testing.assert_allclose(alone, kernel(x), rtol=1e-14)
     numbers = ~np.isnan(alone)
     np.testing.assert_array_equal(np.signbit(alone)[numbers], np.signbit(kernel(x))[numbers])
+
+
+@pytest.mark.parametrize("name", ("gammainc", "gammaincc", "betainc"))
+def test_distributions_of_which_all_is_at_one_point(name):
+    of_scipy, ours = getattr(special, name), getattr(tf.scipy.special, name)
+    shapes = [0.0, 0.5, 1.0, 2.0, np.inf, -np.inf, np.nan, -1.0]
+    last = [0.0, 0.5, 1.0, -0.5, 1.5, np.nan] if name == "betainc" else shapes
+    given = [v.ravel() for v in np.meshgrid(*[shapes] * (name == "betainc"), shapes, last)]
+    for f in (ours, tf.function(ours)):
+        np.testing.assert_allclose(f(*given), of_scipy(*given), rtol=1e-9, atol=1e-14)

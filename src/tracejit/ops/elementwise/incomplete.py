@@ -110,7 +110,7 @@ def _gammas(a: Any, x: Any) -> tuple[Any, Any]:
 def _gammainc(a: np.ndarray, x: np.ndarray, *, order: int, which: int) -> np.ndarray:
     """The lower (0) or upper (1) one; on the circle of a derivative it grows by a factor that stays small."""
     a, x = np.broadcast_arrays(a, x)
-    valid = (a > 0.0) & (x > 0.0) & np.isfinite(x)
+    valid = (a > 0.0) & (x > 0.0) & np.isfinite(a) & np.isfinite(x)
     shape, at_x = np.where(valid, a, 1.0), np.where(valid, x, 1.0)
     if order:
         growth = np.abs(np.log(at_x) - np.log(shape + 1.0))
@@ -118,6 +118,7 @@ def _gammainc(a: np.ndarray, x: np.ndarray, *, order: int, which: int) -> np.nda
         found = _on_circle(lambda z: _gammas(z, at_x[..., None])[which], shape, order, radius)
         return np.where(valid, found, np.where((a > 0.0) & (x >= 0.0), 0.0, np.nan))
     ends = np.where(x == 0.0, 0.0, np.where(np.isposinf(x), 1.0, np.nan))
+    ends = np.where(np.isposinf(a) & (x >= 0.0), np.where(np.isposinf(x), np.nan, 0.0), ends)
     ends = np.where((a == 0.0) & (x > 0.0), 1.0, np.where(a > 0.0, ends, np.nan))
     return np.where(valid, _gammas(shape, at_x)[which], 1.0 - ends if which else ends)
 
@@ -227,7 +228,7 @@ def _beta(a: Any, b: Any, x: Any) -> Any:
 
 def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, ...]) -> np.ndarray:
     a, b, x = np.broadcast_arrays(a, b, x)
-    valid = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0)
+    valid = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0) & np.isfinite(a) & np.isfinite(b)
     u, v, at_x = np.where(valid, a, 1.0), np.where(valid, b, 1.0), np.where(valid, x, 0.5)
     first, second = orders
     growth = [np.abs(np.log(y) - np.log((p + 1.0) / (u + v + 1.0))) for p, y in ((u, at_x), (v, 1.0 - at_x))]
@@ -246,7 +247,16 @@ def _betainc(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, 
     else:
         found = np.real(along_b(u, v, at_x, reach[1]))
     ends = np.where(x == 0.0, 0.0, np.where(x == 1.0, 0.0 if first or second else 1.0, np.nan))
-    return np.where(valid, found, np.where((a > 0.0) & (b > 0.0), ends, np.nan))
+    ends = np.where((a > 0.0) & (b > 0.0), ends, np.nan)
+    return np.where(valid, found, ends if first or second else _of_one_point(a, b, x, ends))
+
+
+def _of_one_point(a: np.ndarray, b: np.ndarray, x: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Where one parameter is 0 or infinite all of the distribution is at 0 or at 1; where that is both, NaN."""
+    inside = (a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0)
+    at_0, at_1 = inside & ((a == 0.0) | np.isposinf(b)), inside & ((b == 0.0) | np.isposinf(a))
+    found = np.where(at_0, np.where(x > 0.0, 1.0, 0.0), np.where(x < 1.0, 0.0, 1.0))
+    return np.where(at_0 & at_1, np.nan, np.where(at_0 | at_1, found, others))
 
 
 def _beta_density(a: np.ndarray, b: np.ndarray, x: np.ndarray, *, orders: tuple[int, ...]) -> np.ndarray:
