@@ -207,6 +207,8 @@ def test_one_number_is_as_one_of_an_array(name):
 
 @pytest.mark.parametrize("name", ("gammainc", "gammaincc", "betainc"))
 def test_distributions_of_which_all_is_at_one_point(name):
+    if np.isnan(special.gammainc(np.inf, 1.0)):
+        pytest.skip("SciPy before 1.16 has no such limits")
     of_scipy, ours = getattr(special, name), getattr(tf.scipy.special, name)
     shapes = [0.0, 0.5, 1.0, 2.0, np.inf, -np.inf, np.nan, -1.0]
     last = [0.0, 0.5, 1.0, -0.5, 1.5, np.nan] if name == "betainc" else shapes

@@ -81,7 +81,7 @@ def stack(
 def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_kind") -> Tensor:
     """`tup` joined along the first axis, vectors as rows, and promoted, or made of `dtype`.
 
-    `casting` and errors are those of :func:`concatenate`.
+    `casting`, ShapeError and DtypeError are those of :func:`concatenate`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ row_stack = vstack
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_kind") -> Tensor:
     """`tup` joined along the second axis, vectors along their own; promoted, or made of `dtype`.
 
-    `casting` and errors are those of :func:`concatenate`.
+    `casting`, ShapeError and DtypeError are those of :func:`concatenate`.
 
     Examples
     --------
