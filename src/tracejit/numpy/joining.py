@@ -248,8 +248,8 @@ def _one_position(position: Any, count: int, size: int) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Tensor:
     """`arr` without the positions `obj` along `axis` or in all elements; same dtype.
 
-    Several positions are known when this is called, one may be computed by a traced function. That they are unique is
-    accepted. IndexError for positions outside of the axis.
+    Several positions are known when this is called, one may be computed by a traced function. `assume_unique_indices`
+    is accepted. IndexError for positions outside of the axis.
 
     Examples
     --------

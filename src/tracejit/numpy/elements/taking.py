@@ -30,8 +30,8 @@ def take(
 
     What numbers beyond the end mean is the `mode`: "raise" (None too), "wrap", by which they begin again, "clip" to the
     ends, or "fill", of which they are the `fill_value`: by default NaN, the least integer, or the largest where none is
-    negative. What is said of the indices is accepted. IndexError for such numbers, ValueError for another mode,
-    DtypeError for indices that are no integers.
+    negative. `unique_indices` and `indices_are_sorted` are accepted. IndexError for such numbers, ValueError for
+    another mode, DtypeError for indices that are no integers.
 
     Examples
     --------
