@@ -276,7 +276,10 @@ def _sorted(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _byteswapped(self: Any, inplace: bool = False) -> Any:
-    """Elements with their bytes in the opposite order, each part of complex numbers by itself; not `inplace`."""
+    """Elements with their bytes in the opposite order, each part of complex numbers by itself.
+
+    ValueError for strings and for `inplace`, as tensors do not change.
+    """
     dtype = self.np_dtype
     if inplace or dtype.kind not in "biufc":
         raise ValueError(f"byteswap returns numbers of which each has bytes: no inplace=True, no {self.spec}")
