@@ -38,8 +38,7 @@ from tracejit.frontend.creation import fill as fill
 from tracejit.frontend.creation import linspace as linspace
 from tracejit.frontend.creation import ones as ones
 from tracejit.frontend.creation import ones_like as ones_like
-from tracejit.frontend.creation import range as _range
-range = _range
+from tracejit.frontend.creation import range as range
 from tracejit.frontend.creation import rank as rank
 from tracejit.frontend.creation import shape as shape
 from tracejit.frontend.creation import size as size

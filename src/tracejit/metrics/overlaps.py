@@ -17,6 +17,7 @@ class IoU(Metric):
     Parameters
     ----------
     num_classes : int
+        How many there are; labels are below it.
     target_class_ids : sequence of int
         Whose mean is taken, of those that there are or that are predicted.
     name, dtype

@@ -19,6 +19,7 @@ from ...ops.tensor.late_slices import places
 from ..conversion import array, arrays, floats, is_number, truth, two_floats
 from . import complex_order
 from .complex_order import also_of_complex
+from .lengths import of_size
 
 _Function = Callable[..., Any]
 
@@ -300,13 +301,6 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         return positions
     fills = np.broadcast_to(0 if fill_value is None else fill_value, (len(positions),)).tolist()
     return tuple([of_size(p, size, fill) for p, fill in zip(positions, fills, strict=True)])
-
-
-def of_size(x: Tensor, size: int, fill_value: Any, axis: int = 0) -> Tensor:
-    """The first `size` positions of `x` along `axis`; `fill_value` stands where there are fewer, by default 0."""
-    behind = tuple([size if k == axis else d for k, d in enumerate(x.shape)])
-    fill = ops.fill(shape=behind, value=0 if fill_value is None else fill_value, dtype=x.np_dtype)
-    return ops.gather(ops.concat(x, fill, axis=axis), np.arange(size), axis=axis)
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Tensor:

@@ -13,7 +13,8 @@ from ...core.tensor import Tensor
 from ...math import sorting
 from ...ops.tensor.beyond import clipped, missing, spared, with_spare
 from ..conversion import array, lined_up, numbered
-from .elementwise import flatnonzero, of_size
+from .elementwise import flatnonzero
+from .lengths import of_size
 
 
 def take(
