@@ -19,11 +19,11 @@ from ..ops.tensor.indexing import get
 from .conversion import array, lined_up, values_of
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
-Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+_Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
 def concatenate(
-    arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: Casting = "same_kind"
+    arrays_: Sequence[Any], axis: int | None = 0, *, dtype: Any = None, casting: _Casting = "same_kind"
 ) -> Tensor:
     """`arrays_` joined along `axis`, with None all elements in a row; promoted, or made of `dtype`.
 
@@ -40,7 +40,7 @@ def concatenate(
     return ops.concat(*(parts if axis is not None else map(ravel, parts)), axis=axis or 0)
 
 
-def _converted(arrays_: Sequence[Any], dtype: Any, casting: Casting) -> list[Tensor]:
+def _converted(arrays_: Sequence[Any], dtype: Any, casting: _Casting) -> list[Tensor]:
     """Tensors of `dtype`, if it is one, where `casting` allows that."""
     given = [array(x) for x in arrays_]
     asked = dtype is not None or casting in (
@@ -61,7 +61,7 @@ concat = concatenate
 
 
 def stack(
-    arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: Casting = "same_kind"
+    arrays_: Sequence[Any], axis: int = 0, *, dtype: Any = None, casting: _Casting = "same_kind"
 ) -> Tensor:
     """`arrays_`, all of one shape, joined along a new `axis`, in the promoted dtype or `dtype`.
 
@@ -78,7 +78,7 @@ def stack(
     return shapes.stack(_converted(arrays_, dtype, casting), axis)
 
 
-def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_kind") -> Tensor:
+def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: _Casting = "same_kind") -> Tensor:
     """`tup` joined along the first axis, vectors as rows, and promoted, or made of `dtype`.
 
     `casting`, ShapeError and DtypeError are those of :func:`concatenate`.
@@ -97,7 +97,7 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_ki
 row_stack = vstack
 
 
-def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: Casting = "same_kind") -> Tensor:
+def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: _Casting = "same_kind") -> Tensor:
     """`tup` joined along the second axis, vectors along their own; promoted, or made of `dtype`.
 
     `casting`, ShapeError and DtypeError are those of :func:`concatenate`.
