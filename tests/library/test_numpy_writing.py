@@ -131,3 +131,11 @@ def test_no_gradient_flows_from_what_is_filled(mode):
     np.testing.assert_allclose(mode(tf.grad(loss))(V), [3 * V[0] ** 2, 0.0, 6 * V[2] ** 2])
     second = mode(tf.grad(lambda x: tnp.sum(tf.grad(loss)(x))))(V)
     np.testing.assert_allclose(second, [6 * V[0], 0.0, 12 * V[2]])
+
+
+def test_what_is_asked_for_as_a_copy_is_none_of_the_array_in_a_program_for_numpy():
+    code = "import numpy as np\ndef f(xp, x):\n    y = xp.asarray(x, copy=True)\n    y[0] = 5.0\n    return x[0], y"
+    names: dict[str, object] = {"__name__": "a_program"}
+    exec(code, names)
+    first, changed = names["f"](tnp, tnp.asarray([1.0, 2.0]))
+    assert first == 1.0 and changed.numpy().tolist() == [5.0, 2.0]

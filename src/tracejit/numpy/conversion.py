@@ -13,6 +13,7 @@ from ..core.tracing.dispatch import as_tensor
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.elementwise.arithmetic import matched
+from ..ops.tensor.memory.overlaps import copied
 from ..ops.tensor.memory.storage import named
 from ..ops.tensor.writing import sharing
 
@@ -63,7 +64,7 @@ def asarray(
     if isinstance(object, Tensor) and copy is False:
         return sharing(object)
     x = array(object, dtype)
-    return ops.identity(x) if copy else x
+    return copied(x) if copy else x
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Tensor:
