@@ -215,3 +215,60 @@ def test_distributions_of_which_all_is_at_one_point(name):
     given = [v.ravel() for v in np.meshgrid(*[shapes] * (name == "betainc"), shapes, last)]
     for f in (ours, tf.function(ours)):
         np.testing.assert_allclose(f(*given), of_scipy(*given), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        ([-1000, -2], [1, 0]),
+        ([0, np.inf], [1, 0]),
+        ([0, np.nan], [1, 0]),
+        ([0, 1000], [2, 0]),
+        ([1, 2], [0, 0]),
+    ],
+    ids=range(5),
+)
+def test_the_logarithm_of_a_sum_leaves_out_what_weighs_nothing(a, b):
+    a, b = np.array(a, float), np.array(b, float)
+    ours = lambda a, b: tf.scipy.special.logsumexp(a, b=b)
+    with np.errstate(divide="ignore"):
+        expected = special.logsumexp(a, b=b)
+    for f in (ours, tf.function(ours)):
+        np.testing.assert_allclose(f(a, b), expected, rtol=1e-14)
+    if b.any():
+        for slope in (tf.grad(ours), tf.function(tf.grad(ours))):
+            np.testing.assert_array_equal(slope(tf.constant(a), tf.constant(b)), [1.0, 0.0])
+
+
+def test_the_logarithm_of_a_sum_has_the_shape_of_numbers_and_weights():
+    a, b = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0], [0.5]])
+    ours = lambda a, b: tf.scipy.special.logsumexp(a, 0, b)
+    np.testing.assert_allclose(ours(a, b), special.logsumexp(a, 0, b), rtol=1e-14)
+    slope = tf.grad(lambda b: tf.reduce_sum(ours(a, b)))(tf.constant(b))
+    np.testing.assert_allclose(slope, np.full((2, 1), 3 / 1.5), rtol=1e-14)
+
+
+OUTSIDE = np.array([-1.1, 0.0, 0.5, 2.0, np.nan])
+AT = np.array([-1.0, 0.0, 0.5, 1.0, 2.0, 3.0, np.nan, np.inf])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            f"{family}.{f}"
+            for family in ("beta", "gamma", "chi2", "t", "norm")
+            for f in ("logpdf", "pdf", "cdf")
+        ),
+        *("poisson.logpmf", "poisson.pmf", "poisson.cdf", "norm.sf", "norm.logcdf"),
+    ],
+)
+def test_a_distribution_without_such_parameters_has_no_density(name):
+    stats = pytest.importorskip("scipy.stats")
+    family, of = name.split(".")
+    at = AT[:-1] if family == "poisson" else AT
+    given = np.meshgrid(at, *[OUTSIDE] * (2 if family in ("beta", "norm") else 1))
+    expected, ours = (getattr(getattr(m, family), of) for m in (stats, tf.scipy.stats))
+    for f in (ours, tf.function(ours)):
+        np.testing.assert_allclose(f(*given), expected(*given), rtol=1e-6, atol=1e-12)

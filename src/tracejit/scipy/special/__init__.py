@@ -256,7 +256,8 @@ xlog1py = _of_two("xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 an
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor:
     """``log(sum(b * exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
 
-    `b` are weights that broadcast, 1 if left out. DtypeError for strings, ShapeError for axes that are not there.
+    `b` are weights that broadcast, 1 if left out; what weighs 0 may be of any size. DtypeError for strings,
+    ShapeError for axes that are not there.
 
     Examples
     --------
@@ -268,9 +269,15 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
     if b is None:
         return reductions.logsumexp(x, axis, keepdims=keepdims)
     weights = array(b, x.dtype)
-    highest = ops.stop_gradient(reductions.max(x, axis, keepdims=True))
+    none = ops.equal(weights, 0.0)
+    counted = ops.where(none, -np.inf, x)
+    highest = ops.stop_gradient(reductions.max(counted, axis, keepdims=True))
     highest = ops.where(ops.less(ops.abs(highest), np.inf), highest, 0.0)
-    total = reductions.sum(weights * ops.exp(x - highest), axis, keepdims=keepdims)
+    power = x - highest
+    if x.dtype.kind == "f":  # what does not count may be of any size
+        most = np.log(np.finfo(x.np_dtype).max) - 1.0
+        power = ops.where(ops.logical_and(none, ops.logical_not(ops.less(power, most))), most, power)
+    total = reductions.sum(weights * ops.exp(power), axis, keepdims=keepdims)
     return ops.log(total) + ops.reshape(highest, shape=total.shape)
 
 

@@ -8,12 +8,13 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...numpy.conversion import floats
 from .. import special
+from ._parameters import where_positive
 
 
 def logpdf(x: Any, a: Any, b: Any) -> Tensor:
     """The logarithm of the density at `x` with the parameters `a` and `b`, -inf outside of [0, 1]; floats.
 
-    ShapeError where they do not broadcast.
+    NaN where a parameter is not above 0. ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -27,7 +28,7 @@ def logpdf(x: Any, a: Any, b: Any) -> Tensor:
     outside = ops.logical_or(ops.less(z, 0.0), ops.less(1.0, z))
     z = ops.where(outside, 0.5, z)
     inside = special.xlogy(p - 1.0, z) + special.xlog1py(q - 1.0, -z) - special.betaln(p, q)
-    return ops.where(outside, -float("inf"), inside)
+    return where_positive(ops.where(outside, -float("inf"), inside), a, b)
 
 
 def pdf(x: Any, a: Any, b: Any) -> Tensor:
@@ -51,4 +52,4 @@ def cdf(x: Any, a: Any, b: Any) -> Tensor:
     >>> print(round(float(scipy.stats.beta.cdf(0.5, 2.0, 2.0)), 6))
     0.5
     """
-    return special.betainc(a, b, ops.minimum(ops.maximum(floats(x), 0.0), 1.0))
+    return where_positive(special.betainc(a, b, ops.minimum(ops.maximum(floats(x), 0.0), 1.0)), a, b)

@@ -8,12 +8,13 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...numpy.conversion import floats
 from .. import special
+from ._parameters import where_positive
 
 
 def logpdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """The logarithm of the density at `x` with the shape parameter `a`, from `loc` on, stretched by `scale`.
 
-    Floats, of the shape to which they broadcast: ShapeError where they do not.
+    Floats, of the shape to which they broadcast: ShapeError where they do not. NaN unless `a` and `scale` are above 0.
 
     Examples
     --------
@@ -26,7 +27,7 @@ def logpdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     below = ops.less(z, 0.0)
     z = ops.where(below, 1.0, z)
     inside = special.xlogy(k - 1.0, z) - z - ops.lgamma(k) - ops.log(floats(scale))
-    return ops.where(below, -float("inf"), inside)
+    return where_positive(ops.where(below, -float("inf"), inside), a, scale)
 
 
 def pdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
@@ -50,4 +51,5 @@ def cdf(x: Any, a: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     >>> print(round(float(scipy.stats.gamma.cdf(1.0, 2.0)), 6))
     0.264241
     """
-    return special.gammainc(a, ops.maximum((floats(x) - floats(loc)) / floats(scale), 0.0))
+    below = special.gammainc(a, ops.maximum((floats(x) - floats(loc)) / floats(scale), 0.0))
+    return where_positive(below, a, scale)

@@ -9,16 +9,17 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...numpy.conversion import floats
 from .. import special
+from ._parameters import positive
 
 
 def _standard(x: Any, loc: Any, scale: Any) -> Any:
-    return (floats(x) - floats(loc)) / floats(scale)
+    return (floats(x) - floats(loc)) / positive(scale)
 
 
 def logpdf(x: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """The logarithm of the density at `x` about `loc`, with the deviation `scale`; floats, they broadcast.
 
-    DtypeError for complex numbers, ShapeError where they do not broadcast.
+    NaN where `scale` is not above 0. DtypeError for complex numbers, ShapeError where they do not broadcast.
 
     Examples
     --------

@@ -10,10 +10,16 @@ from ...numpy.conversion import floats
 from .. import special
 
 
+def _of_a_count(value: Any, count: Any, mu: Any) -> Any:
+    """NaN where the count is, and where fewer than none are expected."""
+    known = ops.logical_and(ops.equal(count, count), ops.less_equal(0.0, floats(mu)))
+    return ops.where(known, value, float("nan"))
+
+
 def logpmf(k: Any, mu: Any) -> Tensor:
     """The logarithm of the probability of the count `k` where `mu` are expected, -inf of what is no count; floats.
 
-    ShapeError where they do not broadcast.
+    NaN where `mu` is below 0. ShapeError where they do not broadcast.
 
     Examples
     --------
@@ -24,7 +30,7 @@ def logpmf(k: Any, mu: Any) -> Tensor:
     count: Any = floats(k)
     value = special.xlogy(count, mu) - ops.lgamma(count + 1.0) - floats(mu)
     none = ops.logical_or(ops.less(count, 0.0), ops.not_equal(count, ops.floor(count)))
-    return ops.where(none, -float("inf"), value)
+    return _of_a_count(ops.where(none, -float("inf"), value), count, mu)
 
 
 def pmf(k: Any, mu: Any) -> Tensor:
@@ -50,4 +56,5 @@ def cdf(k: Any, mu: Any) -> Tensor:
     """
     count: Any = ops.floor(floats(k))
     none = ops.less(count, 0.0)
-    return ops.where(none, 0.0, special.gammaincc(ops.where(none, 0.0, count) + 1.0, mu))
+    below = ops.where(none, 0.0, special.gammaincc(ops.where(none, 0.0, count) + 1.0, mu))
+    return _of_a_count(below, count, mu)

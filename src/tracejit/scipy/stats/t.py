@@ -9,12 +9,13 @@ from ...core.op import ops
 from ...core.tensor import Tensor
 from ...numpy.conversion import floats
 from .. import special
+from ._parameters import where_positive
 
 
 def logpdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     """The logarithm of the density at `x` with `df` degrees of freedom, about `loc`, with the width `scale`.
 
-    Floats, of the shape to which they broadcast: ShapeError where they do not.
+    Floats, of the shape to which they broadcast: ShapeError where they do not. NaN unless `df` and `scale` are above 0.
 
     Examples
     --------
@@ -25,7 +26,8 @@ def logpdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     z: Any = (floats(x) - floats(loc)) / floats(scale)
     n: Any = floats(df)
     size = ops.lgamma(0.5 * (n + 1.0)) - ops.lgamma(0.5 * n) - 0.5 * ops.log(n * math.pi)
-    return size - ops.log(floats(scale)) - 0.5 * (n + 1.0) * ops.log1p(z * z / n)
+    density = size - ops.log(floats(scale)) - 0.5 * (n + 1.0) * ops.log1p(z * z / n)
+    return where_positive(density, df, scale)
 
 
 def pdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
@@ -61,7 +63,8 @@ def cdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
     above = ops.where(near, 0.5 + inner, 1.0 - tail)
     height = ops.exp(ops.lgamma(0.5 * (n + 1.0)) - ops.lgamma(0.5 * n) - 0.5 * ops.log(n * math.pi))
     middle = 0.5 + height * z * (1.0 - (n + 1.0) / (6.0 * n) * z * z)
-    return ops.where(central, middle, ops.where(ops.less(z, 0.0), below, above))
+    probability = ops.where(central, middle, ops.where(ops.less(z, 0.0), below, above))
+    return where_positive(probability, df, scale)
 
 
 def logcdf(x: Any, df: Any, loc: Any = 0.0, scale: Any = 1.0) -> Tensor:
