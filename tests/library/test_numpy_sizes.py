@@ -117,9 +117,7 @@ def test_what_is_joined_is_cast_by_a_rule(join, mode):
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_pads_refuse_what_their_mode_does_not_take(mode, given):
-    with pytest.raises(
-        ValueError, match=rf"unsupported keyword arguments for mode '{mode}': \['{next(iter(given))}'"
-    ):
+    with pytest.raises(ValueError, match=rf"the mode '{mode}' has no use for {next(iter(given))}"):
         tnp.pad([1, 2, 3], 1, mode, **given)
 
 
@@ -145,12 +143,12 @@ def test_covariances_need_more_points_than_coefficients():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: tnp.expand_dims(tnp.ones(3), (1, 1)), r"repeated axis in \(1, 1\)"),
+        (lambda: tnp.expand_dims(tnp.ones(3), (1, 1)), r"an axis is named twice in \(1, 1\)"),
         (
             lambda: tnp.trace(tnp.ones((2, 2, 2)), axis1=1, axis2=-2),
-            r"axis1 and axis2 can not be same.*1 and -2",
+            r"a diagonal runs through two axes, and 1 and -2 are one",
         ),
-        (lambda: tnp.argmin([]), r"attempt to get argmin of an empty sequence"),
+        (lambda: tnp.argmin([]), r"has no elements to choose from"),
     ],
     ids=range(3),
 )

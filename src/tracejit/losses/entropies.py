@@ -46,8 +46,13 @@ def binary_crossentropy(
     y_true = smoothed(y_true, label_smoothing)
     if from_logits:
         return mean(cross_entropy.sigmoid_cross_entropy_with_logits(y_true, y_pred), axis)
-    p = tf.clip_by_value(y_pred, EPSILON, 1.0 - EPSILON)
-    return mean(-(y_true * tf.log(p) + (1.0 - y_true) * tf.log(1.0 - p)), axis)
+    return mean(of_two_classes(y_true, y_pred), axis)
+
+
+def of_two_classes(labels: Any, p: Any) -> Any:
+    """The cross entropy of each prediction `p` of class 1."""
+    p = tf.clip_by_value(p, EPSILON, 1.0 - EPSILON)
+    return -(labels * tf.log(p) + (1.0 - labels) * tf.log(1.0 - p))
 
 
 def smoothed(labels: Any, amount: float, scores: Any = None, axis: int = -1) -> Any:
@@ -59,10 +64,10 @@ def smoothed(labels: Any, amount: float, scores: Any = None, axis: int = -1) -> 
     return labels * (1.0 - amount) + tf.divide(amount, count)
 
 
-def _log_probabilities(y_pred: Any, axis: int) -> Any:
-    """The logarithm of what is made to sum to 1 and kept away from 0 and 1."""
+def probabilities(y_pred: Any, axis: int) -> Any:
+    """What is made to sum to 1 and kept away from 0 and 1."""
     p = y_pred / tf.reduce_sum(y_pred, axis, keepdims=True)
-    return tf.log(tf.clip_by_value(p, EPSILON, 1.0 - EPSILON))
+    return tf.clip_by_value(p, EPSILON, 1.0 - EPSILON)
 
 
 def categorical_crossentropy(
@@ -96,7 +101,7 @@ def categorical_crossentropy(
     y_true = smoothed(y_true, label_smoothing, y_pred, axis)
     if from_logits:
         return cross_entropy.softmax_cross_entropy_with_logits(y_true, y_pred, axis)
-    return tf.negative(tf.reduce_sum(y_true * _log_probabilities(y_pred, axis), axis))
+    return tf.negative(tf.reduce_sum(y_true * tf.log(probabilities(y_pred, axis)), axis))
 
 
 def sparse_categorical_crossentropy(
@@ -149,7 +154,7 @@ def labels_and_scores(y_true: Any, y_pred: Any, axis: int = -1) -> tuple[Any, An
 def _of_class(labels: Any, scores: Any, from_logits: bool) -> Any:
     if from_logits:
         return cross_entropy.sparse_softmax_cross_entropy_with_logits(labels, scores)
-    return tf.negative(cross_entropy.picked(_log_probabilities(scores, -1), labels))
+    return tf.negative(cross_entropy.picked(tf.log(probabilities(scores, -1)), labels))
 
 
 def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:

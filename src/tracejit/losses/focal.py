@@ -10,7 +10,7 @@ from typing import Any
 import tracejit as tf
 
 from .distances import EPSILON, mean, pair
-from .entropies import smoothed
+from .entropies import of_two_classes, probabilities, smoothed
 
 
 def binary_focal_crossentropy(
@@ -53,10 +53,8 @@ def binary_focal_crossentropy(
     y_true, y_pred = pair(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing)
     given = tf.sigmoid(y_pred) if from_logits else y_pred
-    p = tf.clip_by_value(given, EPSILON, 1.0 - EPSILON)
-    entropy = -(y_true * tf.log(p) + (1.0 - y_true) * tf.log(1.0 - p))
     of_label = y_true * given + (1.0 - y_true) * (1.0 - given)
-    losses = tf.pow(1.0 - of_label, gamma) * entropy
+    losses = tf.pow(1.0 - of_label, gamma) * of_two_classes(y_true, given)
     if apply_class_balancing:
         losses = losses * (y_true * alpha + (1.0 - y_true) * (1.0 - alpha))
     return mean(losses, axis)
@@ -98,8 +96,7 @@ def categorical_focal_crossentropy(
     """
     y_true, y_pred = pair(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing, y_pred, axis)
-    p: Any = tf.nn.softmax(y_pred, axis) if from_logits else y_pred
-    p = tf.clip_by_value(p / tf.reduce_sum(p, axis, keepdims=True), EPSILON, 1.0 - EPSILON)
+    p = probabilities(tf.nn.softmax(y_pred, axis) if from_logits else y_pred, axis)
     return tf.reduce_sum(alpha * tf.pow(1.0 - p, gamma) * -y_true * tf.log(p), axis)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tracejit as tf
@@ -11,8 +12,26 @@ from ..math.no_nan import divide_no_nan
 from .confusion import _Counting
 
 
+def _found(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    """The part of the positives: sensitivity, or recall."""
+    return divide_no_nan(tp, tp + fn)
+
+
+def _spared(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    """The part of the negatives: specificity."""
+    return divide_no_nan(tn, tn + fp)
+
+
+def _right(tp: Any, fp: Any, tn: Any, fn: Any) -> Any:
+    """The part of what is said to be positive: precision."""
+    return divide_no_nan(tp, tp + fp)
+
+
 class _AtLeast(_Counting):
-    """The largest of one rate over all thresholds at which another rate is at least `value`; 0 where it never is."""
+    """The largest rate `wanted` over all thresholds at which the rate `bound` is at least `value`; 0 if it never is."""
+
+    bound: Callable[..., Any]
+    wanted: Callable[..., Any]
 
     def __init__(self, value: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None):
         if not 0.0 <= value <= 1.0:
@@ -25,13 +44,10 @@ class _AtLeast(_Counting):
         )
         self.value, self.num_thresholds = value, num_thresholds
 
-    def _rates(self, tp: Any, fp: Any, tn: Any, fn: Any) -> tuple[Any, Any]:
-        raise NotImplementedError
-
     def result(self) -> tf.Tensor:
         """The rate."""
-        counts = (getattr(self, kind).read_value() for kind in self.kinds)
-        bound, wanted = self._rates(*counts)
+        counts = [getattr(self, kind).read_value() for kind in self.kinds]
+        bound, wanted = (rate(*counts) for rate in (self.bound, self.wanted))
         return tf.maximum(tf.reduce_max(tf.where(tf.greater_equal(bound, self.value), wanted, 0.0)), 0.0)
 
 
@@ -60,13 +76,12 @@ class SensitivityAtSpecificity(_AtLeast):
     tf.Tensor(0.5, shape=(), dtype=float32)
     """
 
+    bound, wanted = staticmethod(_spared), staticmethod(_found)
+
     def __init__(
         self, specificity: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
     ):
         super().__init__(specificity, num_thresholds, name, dtype)
-
-    def _rates(self, tp: Any, fp: Any, tn: Any, fn: Any) -> tuple[Any, Any]:
-        return divide_no_nan(tn, tn + fp), divide_no_nan(tp, tp + fn)
 
 
 class SpecificityAtSensitivity(_AtLeast):
@@ -94,13 +109,12 @@ class SpecificityAtSensitivity(_AtLeast):
     tf.Tensor(0.6666667, shape=(), dtype=float32)
     """
 
+    bound, wanted = staticmethod(_found), staticmethod(_spared)
+
     def __init__(
         self, sensitivity: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
     ):
         super().__init__(sensitivity, num_thresholds, name, dtype)
-
-    def _rates(self, tp: Any, fp: Any, tn: Any, fn: Any) -> tuple[Any, Any]:
-        return divide_no_nan(tp, tp + fn), divide_no_nan(tn, tn + fp)
 
 
 class PrecisionAtRecall(_AtLeast):
@@ -116,11 +130,10 @@ class PrecisionAtRecall(_AtLeast):
     tf.Tensor(0.5, shape=(), dtype=float32)
     """
 
+    bound, wanted = staticmethod(_found), staticmethod(_right)
+
     def __init__(self, recall: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None):
         super().__init__(recall, num_thresholds, name, dtype)
-
-    def _rates(self, tp: Any, fp: Any, tn: Any, fn: Any) -> tuple[Any, Any]:
-        return divide_no_nan(tp, tp + fn), divide_no_nan(tp, tp + fp)
 
 
 class RecallAtPrecision(_AtLeast):
@@ -136,10 +149,9 @@ class RecallAtPrecision(_AtLeast):
     tf.Tensor(0.5, shape=(), dtype=float32)
     """
 
+    bound, wanted = staticmethod(_right), staticmethod(_found)
+
     def __init__(
         self, precision: float, num_thresholds: int = 200, name: str | None = None, dtype: Any = None
     ):
         super().__init__(precision, num_thresholds, name, dtype)
-
-    def _rates(self, tp: Any, fp: Any, tn: Any, fn: Any) -> tuple[Any, Any]:
-        return divide_no_nan(tp, tp + fp), divide_no_nan(tp, tp + fn)

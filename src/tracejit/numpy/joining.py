@@ -43,11 +43,9 @@ def concatenate(
 def _converted(arrays_: Sequence[Any], dtype: Any, casting: _Casting) -> list[Tensor]:
     """Tensors of `dtype`, if it is one, where `casting` allows that."""
     given = [array(x) for x in arrays_]
-    asked = dtype is not None or casting in (
-        "same_kind",
-        "unsafe",
-    )  # what promotion gives is of the same kind
-    target = dtype if asked else np.result_type(*(x.np_dtype for x in given))
+    target = dtype
+    if dtype is None and casting not in ("same_kind", "unsafe"):  # which allow what promotion gives
+        target = np.result_type(*(x.np_dtype for x in given))
     wrong = [x for x in given if target is not None and not np.can_cast(x.np_dtype, target, casting)]
     if wrong:
         raise DtypeError(

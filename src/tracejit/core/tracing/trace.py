@@ -67,10 +67,6 @@ class Taken:
     source: object
 
 
-#: What the graphs of branches and loop bodies are called.
-_REGIONS = {"then", "orelse", "body", "cond"}
-
-
 class Trace:
     """The interpreter that adds every call to a graph.
 
@@ -107,9 +103,8 @@ class Trace:
     viewing: ClassVar[Callable[[Op, Sequence[Tensor], Tensor], None] | None] = None
     reading: ClassVar[Callable[[Op | None, Sequence[Tensor], Mapping[str, Any]], None]]
 
-    def __init__(self, name: str, parent: Trace | None = None):
-        inside = parent is not None and name in _REGIONS
-        self.graph: Graph = Graph(name, function=parent.graph.function if parent and inside else name)
+    def __init__(self, name: str, parent: Trace | None = None, of_parent: bool = False):
+        self.graph: Graph = Graph(name, function=parent.graph.function if parent and of_parent else name)
         self.parent = parent
         self.captures: dict[int, tuple[Tensor, Value]] = {}
         self.held: dict[int, VariableState] = {}
@@ -255,10 +250,14 @@ def trace(
     specs: Sequence[TensorSpec],
     name: str = "f",
     assumptions: Assumptions | None = None,
+    is_part: bool = False,
 ) -> Traced:
-    """Run ``f(*symbolic tensors) -> sequence of tensors`` once and return its graph."""
+    """Run ``f(*symbolic tensors) -> sequence of tensors`` once and return its graph.
+
+    What `is_part` of the function that is being traced, as a branch is, goes by the name of that in messages.
+    """
     outer = state.interpreter if isinstance(state.interpreter, Trace) else None
-    tracer = Trace(name, outer)
+    tracer = Trace(name, outer, is_part)
     try:
         if assumptions is None and outer is not None:
             return _trace(tracer, f, specs)

@@ -79,7 +79,7 @@ class Region:
             return [*results, *(now.held.pop(id(v)).now for v, _, _ in outer)]
 
         extra = [v.spec for v in carried] if given else []
-        traced = trace(body, [*specs, *extra], name)
+        traced = trace(body, [*specs, *extra], name, is_part=True)
         self.graph: Graph = traced.graph
         self.assigned: list[Variable] = [h.owner for h in traced.held if h.assigned]
         self.captures: list[tuple[Any, Value]] = _captures(traced, len(specs) + len(extra))
