@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from pages import Site
+from pictures import saved
 from reference import write_reference
 from tables import write_errors, write_ops
 from tutorials import write_tutorials
@@ -34,6 +35,8 @@ def write_pages(only: str = "") -> None:
     for name in ("conf.py", "index.md"):
         shutil.copy(Path(__file__).parent / name, SOURCE / name)
     shutil.copytree(Path(__file__).parent / "static", SOURCE / "static")
+    for name, picture in saved(Path(__file__).parent / "index.md").items():
+        site.write(name, picture, always=True)
     for name in GUIDES:
         site.write(f"guides/{name}", (ROOT / "docs" / name).read_text(encoding="utf-8"))
     for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):

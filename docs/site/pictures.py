@@ -1,8 +1,9 @@
-"""What a tutorial draws: it is run, and each figure that it shows is a PNG."""
+"""What pages draw: each figure that a tutorial shows is a PNG; a page's own code saves SVG files beside it."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -45,3 +46,16 @@ def drawn(program: Path) -> list[bytes]:
             f"{program} shows {len(pictures)} figures, but has {source.count(SHOW)} lines {SHOW}"
         )
     return pictures
+
+
+def saved(page: Path) -> dict[str, bytes]:
+    """The files that the Python code of a page writes, by name."""
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "page.py"
+        program.write_text(code, encoding="utf-8")
+        environment = os.environ | {"PYTHONPATH": str(SRC)}
+        subprocess.run(
+            [sys.executable, program], check=True, cwd=folder, stdout=subprocess.DEVNULL, env=environment
+        )
+        return {path.name: path.read_bytes() for path in Path(folder).glob("*.svg")}

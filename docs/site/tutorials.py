@@ -94,7 +94,9 @@ def write_tutorials(folder: Path, site: Site) -> None:
     for path in sorted(folder.glob("*.py")):
         program = path.read_text(encoding="utf-8")
         notebook, page = (f"{folder.name}/{path.stem}.{ending}" for ending in ("ipynb", "md"))
-        pictures = drawn(path) if site.wants(page) else []
+        if not site.wants(page):
+            continue
+        pictures = drawn(path)
         places = [f"{path.stem}-{number}.png" for number, _ in enumerate(pictures, 1)]
         site.write(notebook, json.dumps(as_notebook(program, pictures), indent=1))
         site.write(page, as_page(program, f"{path.stem}.ipynb", places))

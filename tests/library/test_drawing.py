@@ -42,6 +42,18 @@ def test_regions_are_drawn_inside(tmp_path: Path):
     assert {"loop", "cond", "each iteration", "while", "then", "orelse", "· < 1000"} <= set(found)
 
 
+def test_what_nothing_needs_is_left_out(tmp_path: Path):
+    def f(x):
+        tj.exp(x)
+        tj.print(tj.cos(x))
+        return tj.scan(lambda carry, row: carry * tj.sin(row), tj.ones(3, x.dtype), x)
+
+    tj.draw(tj.function(f).graph(np.float64(1.0)), tmp_path / "f.svg")
+    found = texts(tmp_path / "f.svg")
+    assert "exp" not in found
+    assert {"cos", "sin"} <= set(found)
+
+
 def test_pointing_shows_types_and_the_line(tmp_path: Path):
     tj.draw(doubled.graph(tj.constant(1.0)), tmp_path / "f.svg")
     tips = [e.text or "" for e in ElementTree.parse(tmp_path / "f.svg").iter(f"{SVG}title")]

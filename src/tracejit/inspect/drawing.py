@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.ir.graph import Constant, Graph, Node, Value
+from ..core.ir.graph import Constant, Graph, Node, Value, needed_nodes
 from ..core.spec import TensorSpec
 from ..core.tracing.loop_form import LoopForm, Parts, Results
 from ..frontend.function.function import Function
@@ -112,6 +112,8 @@ class Drawing:
 def draw(what: Any, *args: Any, **kwargs: Any) -> Drawing:
     """Draw a graph, or that of a function for some arguments: ``draw(graph, path, names)`` or ``draw(f, x)``.
 
+    What neither results nor effects need is left out.
+
     Parameters
     ----------
     what : Graph or callable
@@ -177,17 +179,18 @@ def _results(graph: Graph, names: Sequence[str]) -> list[str]:
 
 
 def panel(graph: Graph, inputs: Sequence[str], title: str, outputs: Sequence[str]) -> Panel:
-    """Lay out a graph, its regions included; literals do not get boxes of their own."""
-    literals = {n.outputs[0]: _literal(n.attrs["value"]) for n in graph.nodes if n.op.literal}
+    """Lay out what a graph's outputs need, its regions included; literals do not get boxes of their own."""
+    nodes = needed_nodes(graph)
+    literals = {n.outputs[0]: _literal(n.attrs["value"]) for n in nodes if n.op.literal}
     boxes: list[Box] = []
     edges: list[tuple[int, int]] = []
     made: dict[Value, int] = {}
-    read = {v for n in graph.nodes for v in n.inputs} | set(graph.outputs)
+    read = {v for n in nodes for v in n.inputs} | set(graph.outputs)
     for value, name in zip(graph.inputs, inputs, strict=True):
         if value in read:
             made[value] = len(boxes)
             boxes.append(Box("input", name, short(value.spec), f"{name}: {value.spec}"))
-    for node in graph.nodes:
+    for node in nodes:
         if node.op.literal:
             continue
         edges += [(made[v], len(boxes)) for v in node.inputs if v in made]

@@ -294,6 +294,11 @@ def _needed(graph: Graph, wanted: Iterable[Value]) -> tuple[list[Node], set[Valu
     return kept, live
 
 
+def needed_nodes(graph: Graph) -> list[Node]:
+    """The nodes that its outputs, and what is done besides, depend on, in order."""
+    return _needed(graph, graph.outputs)[0][::-1]
+
+
 def needed_inputs(graph: Graph, outputs: Iterable[Value]) -> set[Value]:
     """The inputs that the given outputs, and what is done besides, depend on."""
     live = _needed(graph, outputs)[1]
