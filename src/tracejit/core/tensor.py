@@ -181,14 +181,15 @@ def apart_from(tensor: Tensor, given: object) -> Tensor:
 
 def no_value(tensor: Tensor) -> Exception:
     """The error for asking a symbolic tensor for its value, naming the user's line."""
-    where = at(own_location())
-    if tensor.value.graph.finished:
+    where, graph = at(own_location()), tensor.value.graph
+    if graph.finished:
+        part = f", a part of {graph.function!r}," if graph.function not in ("", graph.name) else ""
         return LeakedTensor(
-            f"{tensor.spec} was traced in {tensor.value.graph.function!r} and used after that trace ended; "
+            f"{tensor.spec} was traced in {graph.name!r}{part} and used after that trace ended; "
             f"return it from the function instead{where}"
         )
     return SymbolicValue(
-        f"{tensor.spec} has no value while {tensor.value.graph.function!r} is being traced. Python's if, while, "
+        f"{tensor.spec} has no value while {graph.function!r} is being traced. Python's if, while, "
         "int(), float() and numpy() need one: use tracejit.cond, tracejit.while_loop or tracejit.where, "
         f"or compute it outside of the function; to look at it, use tracejit.print{where}"
     )

@@ -150,16 +150,16 @@ def _count_bits(x: Tensor) -> Tensor:
     return ops.cast(ops.right_shift(total, 8 * (x.dtype.itemsize - 1)), dtype=np.dtype(np.uint8))
 
 
-_ANY_TWO = {**_TWO, "samples": (*_INTEGERS, *_UNSIGNED)}
+_BY_A_LOOP = {**_TWO, "traits": (*ELEMENTWISE, "polls"), "samples": (*_INTEGERS, *_UNSIGNED)}
 
 
-@defop(**_ANY_TWO, kernel=np.gcd, lower=Expand(lambda x, y: [_signed(_divisor(x, y), x.np_dtype)]))
+@defop(**_BY_A_LOOP, kernel=np.gcd, lower=Expand(lambda x, y: [_signed(_divisor(x, y), x.np_dtype)]))
 def gcd(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The greatest number that divides both, of their sizes; of 0 and another number the size of that."""
     return integers(x, y)
 
 
-@defop(**_ANY_TWO, kernel=np.lcm, lower=Expand(lambda x, y: [_multiple(x, y)]))
+@defop(**_BY_A_LOOP, kernel=np.lcm, lower=Expand(lambda x, y: [_multiple(x, y)]))
 def lcm(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     """The least number that both divide, of their sizes; 0 where one is 0. It wraps around beyond the dtype."""
     return integers(x, y)
