@@ -22,7 +22,7 @@ from benchmarks import timing
 from tracejit.compiler.codegen import parts
 from tracejit.compiler.codegen.machines import Unit
 from tracejit.compiler.codegen.matmul import kernel_text, symbol, workspace_bytes
-from tracejit.runtime import objects
+from tracejit.runtime import cpu, objects
 
 LAYERS = (
     "nn128x64x256 tn64x128x256 nt128x256x64 nn128x256x10 tn256x128x10 nt128x10x256 nn256x128x10 nn128x10x256 "
@@ -37,12 +37,13 @@ Gemm = Callable[..., None]
 
 
 def gemm(dtype: str) -> Gemm:
-    """Return the compiled kernel."""
-    image = parts.compiled(Unit(kernel_text(dtype), ready=True), symbol(dtype))
+    """Return the compiled kernel, for the registers of this machine."""
+    machine = cpu.host()
+    name = symbol(dtype, machine.vector_bytes)
+    text = kernel_text(dtype, register_bytes=machine.vector_bytes, fma=machine.has_fma)
+    address = objects.load(parts.compiled(Unit(text, ready=True), name)).address(name)
     i, p = ctypes.c_int64, ctypes.c_void_p
-    return ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p, p)(
-        objects.load(image).address(symbol(dtype))
-    )
+    return ctypes.CFUNCTYPE(None, i, i, i, p, i, i, p, i, i, p, i, i, p, p)(address)
 
 
 def operand(generator: np.random.Generator, rows: int, columns: int, dtype: str, letter: str) -> np.ndarray:

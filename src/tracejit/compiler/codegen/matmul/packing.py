@@ -16,6 +16,7 @@ _ROWS_AHEAD = 16
 TRANSPOSE = Signature(
     "transpose", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
 )
+_SQUARES, _FILLED_SQUARES = (Signature(name, TRANSPOSE.parameters) for name in ("squares", "filled_squares"))
 COPY_ROWS = Signature(
     "copy_rows", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
 )
@@ -33,22 +34,42 @@ def packing_functions(g: Geometry) -> str:
 
 def _transpose(g: Geometry) -> str:
     """``target[j, i] = source[i, j]``; columns of both are adjacent."""
-    w, side = Writer(TRANSPOSE, g.settled), g.square
+    if g.masks:
+        return _squares(g, TRANSPOSE, filled=False)
+    w = Writer(TRANSPOSE)
+    rows, columns = (w.op("and", size, -g.square) for size in (w.arg.rows, w.arg.columns))
+    w.invoke(_FILLED_SQUARES, rows, columns, *w.args("source source_row target target_row"))
+    for down, right in ((0, columns), (rows, 0)):
+        size = w.subtract(w.arg.rows, rows) if right == 0 else rows
+        width = w.arg.columns if right == 0 else w.subtract(w.arg.columns, columns)
+        source = w.offset(w.arg.source, w.add(w.multiply(w.arg.source_row, down), w.multiply(g.size, right)))
+        target = w.offset(w.arg.target, w.add(w.multiply(w.arg.target_row, right), w.multiply(g.size, down)))
+        with w.when(w.both(w.compare("ne", size, 0), w.compare("ne", width, 0))):
+            w.invoke(_SQUARES, size, width, source, w.arg.source_row, target, w.arg.target_row)
+    return _squares(g, _SQUARES, filled=False) + _squares(g, _FILLED_SQUARES, filled=True) + w.text()
+
+
+def _squares(g: Geometry, signature: Signature, filled: bool) -> str:
+    """The same, where squares of registers are `filled` or not."""
+    w, side = Writer(signature, g.settled), g.square
     vector_bytes = side * g.size
     source_step = w.multiply(w.arg.source_row, side)
     target_step = w.multiply(w.arg.target_row, side)
     with w.loop(w.arg.rows, side, w.arg.source, w.arg.target) as across:
         count = w.subtract(w.arg.rows, across.index)
         last = w.subtract(count, 1)
-        numbers = [w.multiply(w.arg.source_row, w.minimum(last, row)) for row in range(side)]
-        row_mask = prefix_mask(w, count, side)
+        numbers = [w.multiply(w.arg.source_row, row if filled else w.minimum(last, row)) for row in range(side)]
+        row_mask = None if filled else prefix_mask(w, count, side)
         with w.loop(w.arg.columns, side, across.carried[0], across.carried[1]) as down:
             remaining = w.subtract(w.arg.columns, down.index)
-            mask = prefix_mask(w, remaining, side)
+            mask = None if filled else prefix_mask(w, remaining, side)
             rows = [load(w, g, w.offset(down.carried[0], number), side, mask) for number in numbers]
             for column, value in enumerate(transposed(w, rows)):
+                target = w.offset(down.carried[1], w.multiply(w.arg.target_row, column))
+                if filled:
+                    w.store(value, target, g.size)
+                    continue
                 with w.when(w.compare("sgt", remaining, column)):
-                    target = w.offset(down.carried[1], w.multiply(w.arg.target_row, column))
                     w.store(value, target, g.size, row_mask)
             w.advance(down, vector_bytes, target_step)
         w.advance(across, source_step, vector_bytes)

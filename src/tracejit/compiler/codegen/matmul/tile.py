@@ -16,13 +16,13 @@ from .vectors import LINE, load, multiply_add, prefetch, prefix_mask
 _ROWS_PER_POINTER = 3
 
 
-def strip(pieces: tuple[int, ...]) -> Signature:
-    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``; the columns fit the pieces.
+def strip(pieces: tuple[int, ...], filled: bool = False) -> Signature:
+    """``C[:rows, :columns] (+)= A[:rows, :depth] @ B[:depth, :columns]``; the columns fit the pieces, or are `filled`.
 
     So many bytes `ahead` lies what the next strip reads of B, where that is packed; else it is 0.
     """
     return Signature(
-        f"strip_{sum(pieces)}",
+        f"strip_{sum(pieces)}_filled" if filled else f"strip_{sum(pieces)}",
         "i64 %rows, i64 %columns, i64 %depth, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, "
         "ptr %c, i64 %c_row, i64 %accumulate, i64 %ahead",
     )
@@ -36,8 +36,12 @@ SWEEP = Signature(
 
 
 def tile_functions(g: Geometry) -> str:
-    """The product of one block of the operands, and a function for each width of a strip of columns."""
-    return "".join(_strip(g, pieces) for pieces in g.widths) + _sweep(g)
+    """The product of one block of the operands, and functions for each width of a strip of columns.
+
+    Machines without masks store part of a vector lane by lane, so that strips which fill their vectors have a function.
+    """
+    strips = [_strip(g, pieces, filled) for filled in ([False] if g.masks else [False, True]) for pieces in g.widths]
+    return "".join(strips) + _sweep(g)
 
 
 def _sweep(g: Geometry) -> str:
@@ -50,6 +54,8 @@ def _sweep(g: Geometry) -> str:
     with w.loop(w.arg.n, wide, w.arg.b, w.arg.c) as across:
         b, c = across.carried
         columns = w.minimum(w.subtract(w.arg.n, across.index), wide)
+        if not g.masks:
+            columns = _filled_strips(w, g, columns, b, c)
         # Little more than one vector is cheaper as two strips than as a wide one with idle lanes.
         whole = w.compare("sgt", columns, g.lanes + narrow % g.lanes)
         rest = w.select(whole, 0, columns)
@@ -63,6 +69,16 @@ def _sweep(g: Geometry) -> str:
     return w.text()
 
 
+def _filled_strips(w: Writer, g: Geometry, columns: Value, b: Value, c: Value) -> Value:
+    """Write the strip if its columns fill the vectors of a width; return the columns that are left: all or none."""
+    for pieces in g.widths:
+        filled = w.compare("eq", columns, sum(pieces))
+        with w.when(filled):
+            _call_strip(w, g, pieces, columns, b, c, filled=True)
+        columns = w.select(filled, 0, columns)
+    return columns
+
+
 def _narrow_rest(w: Writer, g: Geometry, columns: Value, b: Value, c: Value) -> None:
     """Write the narrow strip: all of the columns, or those after one vector."""
     narrow = g.widths[-1][0]
@@ -74,16 +90,19 @@ def _narrow_rest(w: Writer, g: Geometry, columns: Value, b: Value, c: Value) -> 
         _call_strip(w, g, g.widths[-1], rest, w.offset(b, offset), w.offset(c, offset))
 
 
-def _call_strip(w: Writer, g: Geometry, pieces: tuple[int, ...], columns: Value, b: Value, c: Value) -> None:
+def _call_strip(
+    w: Writer, g: Geometry, pieces: tuple[int, ...], columns: Value, b: Value, c: Value, filled: bool = False
+) -> None:
     operands = w.arg.a, w.arg.a_row, w.arg.a_col, b, w.arg.b_row
     packed = w.compare("ne", w.arg.b_panel, g.panel_bytes)
     ahead = w.select(packed, w.arg.b_panel, 0)
-    w.invoke(strip(pieces), w.arg.m, columns, w.arg.depth, *operands, c, *w.args("c_row accumulate"), ahead)
+    rest = c, *w.args("c_row accumulate"), ahead
+    w.invoke(strip(pieces, filled), w.arg.m, columns, w.arg.depth, *operands, *rest)
 
 
-def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
-    w = Writer(strip(pieces), g.settled)
-    tile = _Tile(w, g, pieces)
+def _strip(g: Geometry, pieces: tuple[int, ...], filled: bool) -> str:
+    w = Writer(strip(pieces, filled), g.settled)
+    tile = _Tile(w, g, pieces, filled)
     left, a, c = w.arg.rows, w.arg.a, w.arg.c
     *whole_tiles, last_tile = g.row_tiles if len(pieces) > 1 else g.narrow_row_tiles
     for rows in whole_tiles:
@@ -97,12 +116,13 @@ def _strip(g: Geometry, pieces: tuple[int, ...]) -> str:
 class _Tile:
     """Writes the loops over tiles of one strip; holds what they share."""
 
-    def __init__(self, w: Writer, g: Geometry, pieces: tuple[int, ...]) -> None:
+    def __init__(self, w: Writer, g: Geometry, pieces: tuple[int, ...], filled: bool) -> None:
         self.w = w
         self.g = g
         self.pieces = pieces
         starts = [sum(pieces[:piece]) for piece in range(len(pieces))]
-        mask = prefix_mask(w, w.subtract(w.arg.columns, starts[-1]), pieces[-1])
+        rest = w.subtract(w.arg.columns, starts[-1])
+        mask = None if filled else prefix_mask(w, rest, pieces[-1])
         masks = [None] * (len(pieces) - 1) + [mask]
         self.vectors = list(zip([start * g.size for start in starts], pieces, masks, strict=True))
         self.two_rows = w.multiply(w.arg.a_row, 2)
