@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+import tracejit.numpy as tnp
 
 XS = np.array([0.5, -1.25, 3.0, 0.0, 7.5])
 ROWS = np.linspace(-1.5, 2.0, 15).reshape(5, 3)
@@ -736,3 +737,16 @@ def test_what_is_refused(call: Callable, kind: type[Exception], message: str):
     with pytest.raises(kind, match=message) as caught:
         call()
     assert "test_vectorize.py" in str(caught.value)
+
+
+def test_what_comes_back_as_it_was_given_is_another_tensor():
+    x = tf.ones(3)
+    for same in (tf.vmap(lambda row: row), tf.vmap(lambda row: tnp.array(row)), tf.vmap(lambda row: (row, row))):
+        y = tf.nest.flatten(same(x))[0]
+        assert y is not x
+        y[0] = 4.0
+        np.testing.assert_array_equal(x, np.ones(3))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(tf.vmap(lambda row: row)(x) ** 2)
+    np.testing.assert_array_equal(tape.gradient(y, x), 2 * np.ones(3))

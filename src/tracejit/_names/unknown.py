@@ -149,7 +149,7 @@ _OF_TENSORS = {
     **dict.fromkeys(
         ("to", "type", "float", "double", "long", "int"), "write x.astype(dtype), or tracejit.cast"
     ),
-    **dict.fromkeys(("view", "view_as"), "write x.reshape(shape)"),
+    "view_as": "write x.reshape(shape)",
     **dict.fromkeys(("unsqueeze", "unsqueeze_"), "write tracejit.expand_dims(x, axis), or x[..., None]"),
     "permute": "write tracejit.transpose(x, axes)",
     "dim": "write x.ndim",

@@ -13,10 +13,12 @@ from ..core.dim import known
 from ..core.errors import DtypeError, ShapeError, SymbolicValue, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
+from ..math import sorting
 from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.tensor.indexing import get
-from .conversion import array, lined_up, values_of
+from .conversion import array, lined_up, require, values_of
+from .elements.elementwise import flatnonzero
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
 
 _Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
@@ -246,8 +248,9 @@ def _one_position(position: Any, count: int, size: int) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Tensor:
     """`arr` without the positions `obj` along `axis` or in all elements; same dtype.
 
-    Several positions are known when this is called, one may be computed by a traced function. `assume_unique_indices`
-    is accepted. IndexError for positions outside of the axis.
+    Of several positions that a traced function computes, the size of the result shows only when it runs, unless
+    `assume_unique_indices` says that no two are equal: ValueError where two are. IndexError for positions outside of
+    the axis, ShapeError for a mask of another size.
 
     Examples
     --------
@@ -257,13 +260,30 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     """
     x, along = lined_up(arr, axis)
     if isinstance(obj, Tensor) and obj.is_symbolic:
-        size = known(x.shape[along])
-        number = np.arange(size - 1)
-        return ops.gather(
-            x, ops.where(ops.less(number, _one_position(obj, size, size)), number, number + 1), axis=along
-        )
+        return ops.gather(x, _kept(obj, known(x.shape[along]), assume_unique_indices), axis=along)
     obj = values_of(obj) if isinstance(obj, Tensor) else obj
     return ops.gather(x, np.delete(np.arange(known(x.shape[along])), obj), axis=along)
+
+
+def _kept(obj: Any, size: int, differ: bool) -> Any:
+    """The numbers of `size` elements without those of `obj`, which a traced function computes."""
+    if obj.dtype.kind == "b":
+        if obj.shape != (size,):
+            raise ShapeError(f"a mask of {size} elements is asked for, got {obj.spec}{at(user_location())}")
+        return flatnonzero(ops.logical_not(obj))
+    if not obj.shape:
+        number = np.arange(size - 1)
+        return ops.where(ops.less(number, _one_position(obj, size, size)), number, number + 1)
+    flat = ops.reshape(ops.cast(obj, dtype=np.dtype(np.int64)), shape=(-1,))
+    from_front = ops.gather(np.arange(size), flat, axis=0)
+    if not differ:
+        gone = ops.fill(shape=flat.shape, value=0, dtype=np.dtype(bool))
+        return flatnonzero(ops.scatter_set(np.ones(size, bool), from_front, gone, axis=0))
+    ordered: Any = sorting.sort(from_front)
+    require(ops.less(ordered[:-1], ordered[1:]), "two of the positions to delete are equal")
+    count = known(flat.shape[0])
+    number = np.arange(size - count)
+    return ops.add(number, sorting.searchsorted(ops.subtract(ordered, np.arange(count)), number, "right", np.int64))
 
 
 # ---- cutting --------------------------------------------------------------------------------------------

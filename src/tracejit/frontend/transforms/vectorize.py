@@ -16,7 +16,7 @@ from ...core.errors import ShapeError, SymbolicValue, TracejitError, at, user_lo
 from ...core.op import ops
 from ...core.protocols import P, R
 from ...core.spec import TensorSpec
-from ...core.tensor import Tensor
+from ...core.tensor import Tensor, twin
 from ...core.tracing.dispatch import as_tensor
 from ...core.tracing.trace import Traced, VariableState, trace
 from ...core.tracing.transaction import Whole, handled
@@ -103,6 +103,8 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: Any 
         mapped = [_lanes_first(x, a, size) for x, a in zip(tensors, axes, strict=True) if a is not None]
         one = _One(f, structure, tensors, [a is not None for a in axes])
         outputs, lanes = one.batched(mapped, size)
+        given = {id(x) for x in tensors}  # what comes back as it was given is another tensor: it may be written to
+        outputs = [twin(y) if id(y) in given else y for y in outputs]
         return _results(outputs, lanes, one.structure, out_axes, size)
 
     return batched

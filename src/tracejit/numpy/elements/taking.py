@@ -11,6 +11,7 @@ from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...math import sorting
+from ...ops.arrays.reduce import size_tensor
 from ...ops.tensor.beyond import clipped, missing, spared, with_spare
 from ..conversion import array, lined_up, numbered
 from .elementwise import flatnonzero
@@ -31,8 +32,8 @@ def take(
 
     What numbers beyond the end mean is the `mode`: "raise" (None too), "wrap", by which they begin again, "clip" to the
     ends, or "fill", of which they are the `fill_value`: by default NaN, the least integer, or the largest where none is
-    negative. `unique_indices` and `indices_are_sorted` are accepted. IndexError for such numbers, ValueError for
-    another mode, DtypeError for indices that are no integers.
+    negative. "promise_in_bounds" is "raise"; `unique_indices` and `indices_are_sorted` are accepted. IndexError for
+    such numbers, ValueError for another mode, DtypeError for indices that are no integers.
 
     Examples
     --------
@@ -58,12 +59,19 @@ def _filled(x: Any, number: Any, axis: int, value: Any) -> tuple[Any, Any]:
 
 
 def take_along_axis(
-    arr: Any, indices: Any, axis: int | None = -1, mode: str | None = "raise", *, fill_value: Any = None
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: str | None = "raise",
+    *,
+    fill_value: Any = None,
+    wrap_negative_indices: bool = True,
 ) -> Tensor:
     """Elements of `arr` along `axis` by `indices` that differ from row to row; other axes broadcast, the dtype stays.
 
-    `mode` and `fill_value` are those of :func:`take`, but negative numbers count from the end in any mode. IndexError
-    for numbers beyond the end, DtypeError for indices that are no integers, ShapeError where axes do not fit.
+    `mode` and `fill_value` are those of :func:`take`, "one_hot" is "raise", but negative numbers count from the end in
+    any mode; without `wrap_negative_indices` they are beyond the end. IndexError for numbers beyond the end, DtypeError
+    for indices that are no integers, ShapeError where axes do not fit.
 
     Examples
     --------
@@ -81,13 +89,21 @@ def take_along_axis(
             ops.broadcast_to(v, shape=(*together[:along], v.shape[along], *together[along:]))
             for v in (x, numbers)
         )
+    if not wrap_negative_indices and mode != "wrap":
+        numbers = _not_from_the_end(numbers, x.shape[along], mode)
     if mode == "fill" or fill_value is not None:
         x, numbers = _filled(x, numbers, along, fill_value)
     elif mode == "clip":
         numbers = clipped(numbers, x.shape[along])
     else:
-        numbers = numbered(numbers, x.shape[along], mode)
+        numbers = numbered(numbers, x.shape[along], "raise" if mode == "one_hot" else mode)
     return sorting.take_along(x, numbers, along)
+
+
+def _not_from_the_end(numbers: Any, size: Any, mode: str | None) -> Any:
+    """Negative numbers as one beyond the other end, or as 0 where that is the nearest."""
+    numbers = ops.cast(numbers, dtype=np.dtype(np.int64))
+    return ops.where(ops.less(numbers, 0), 0 if mode == "clip" else size_tensor(size), numbers)
 
 
 def _without(shape: tuple[Any, ...], axis: int) -> tuple[Any, ...]:

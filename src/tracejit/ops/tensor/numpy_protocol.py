@@ -16,9 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import DtypeError, GradientError, SymbolicValue, at, is_internal, own_location
+from ...core.dim import same
+from ...core.errors import (
+    DtypeError,
+    GradientError,
+    ShapeError,
+    SymbolicValue,
+    at,
+    is_internal,
+    own_location,
+)
 from ...core.op import OPS, ops
 from ...core.seams import numpy_function
+from ...core.spec import as_dtype, dtype_name
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, notify, recording_only, state
 from ...core.tracing.guards import carried, unguarded
@@ -290,8 +300,32 @@ def _byteswapped(self: Any, inplace: bool = False) -> Any:
     return ops.bitcast(from_face("flip")(ops.bitcast(self, type="uint8"), -1), type=dtype.name)
 
 
+def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
+    """The bytes of this tensor along its last axis, taken for elements of `dtype`; a value, which shares no memory.
+
+    A bool is a byte. ShapeError where they make no whole number of elements, DtypeError for strings, TypeError for
+    shapes.
+    """
+    if sizes or isinstance(dtype, (int, tuple, list)):
+        raise TypeError(f"view takes a dtype, for a shape write x.reshape(shape){at(own_location())}")
+    new = self.np_dtype if dtype is None else as_dtype(dtype)
+    if new.kind == "b":
+        return self if self.np_dtype == new else ops.not_equal(_viewed(self, np.uint8), 0)
+    x: Any = ops.cast(self, dtype=np.dtype(np.uint8)) if self.np_dtype.kind == "b" else self
+    given, wanted, shape = x.np_dtype.itemsize, new.itemsize, x.shape
+    if given == wanted:
+        return ops.bitcast(x, type=new.name)
+    if not shape or (given < wanted and not same(shape[-1] * given % wanted, 0)):
+        raise ShapeError(f"the bytes of {self.spec} along its last axis make no {dtype_name(new)}{at(own_location())}")
+    if given > wanted:
+        return ops.reshape(ops.bitcast(x, type=new.name), shape=(*shape[:-1], shape[-1] * (given // wanted)))
+    parts = wanted // given
+    return ops.bitcast(ops.reshape(x, shape=(*shape[:-1], shape[-1] // parts, parts)), type=new.name)
+
+
 METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
 METHODS["sort"] = _sorted
 METHODS["compress"] = _compressed
 METHODS["flatten"] = _flattened
 METHODS["byteswap"] = _byteswapped
+METHODS["view"] = _viewed
