@@ -303,8 +303,8 @@ def _byteswapped(self: Any, inplace: bool = False) -> Any:
 def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
     """The bytes of this tensor along its last axis, taken for elements of `dtype`; a value, which shares no memory.
 
-    A bool is a byte. ShapeError where they make no whole number of elements, DtypeError for strings, TypeError for
-    shapes.
+    A bool is a byte. ShapeError where they make no whole number of elements, DtypeError for strings; TypeError for
+    `sizes`, which :meth:`reshape` takes.
     """
     if sizes or isinstance(dtype, (int, tuple, list)):
         raise TypeError(f"view takes a dtype, for a shape write x.reshape(shape){at(own_location())}")
