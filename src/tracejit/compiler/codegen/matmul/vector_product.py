@@ -57,18 +57,23 @@ def _combine_block(g: Geometry) -> str:
     whole = w.op("and", w.arg.columns, -g.lanes * _STRIP_VECTORS)
     fetched = w.select(w.compare("ne", w.arg.ahead, 0), whole, 0)
     _strips(w, g, 0, fetched, fetches=True)
-    _strips(w, g, fetched, w.subtract(w.arg.columns, fetched), fetches=False)
+    if not g.masks:
+        _strips(w, g, fetched, w.subtract(whole, fetched), filled=True)
+        fetched = whole
+    _strips(w, g, fetched, w.subtract(w.arg.columns, fetched))
     return w.text()
 
 
-def _strips(w: Writer, g: Geometry, first: Operand, count: Value, fetches: bool) -> None:
-    """So many columns from `first` on, strip by strip; those that fetch what comes later are whole."""
+def _strips(
+    w: Writer, g: Geometry, first: Operand, count: Value, filled: bool = False, fetches: bool = False
+) -> None:
+    """So many columns from `first` on, strip by strip; whole if `filled`, as those are that fetch what comes later."""
     lanes, step = g.lanes, g.lanes * g.size
-    vectors = range(_STRIP_VECTORS)
+    vectors, filled = range(_STRIP_VECTORS), filled or fetches
     starts = [w.offset(pointer, w.multiply(first, g.size)) for pointer in (w.arg.matrix, w.arg.out)]
     with w.loop(count, lanes * _STRIP_VECTORS, *starts) as strip:
         left = w.subtract(count, strip.index)
-        masks = [None if fetches else prefix_mask(w, w.subtract(left, lanes * p), lanes) for p in vectors]
+        masks = [None if filled else prefix_mask(w, w.subtract(left, lanes * p), lanes) for p in vectors]
         zeros = [g.zeros(lanes)] * _STRIP_VECTORS
         ahead = w.add(w.arg.ahead, w.multiply(strip.index, g.size * _BLOCK_ROWS))
         carried = strip.carried[0], w.arg.vector, w.offset(w.arg.matrix, ahead), *zeros
