@@ -226,6 +226,37 @@ program stencil() -> (299)
     )
 
 
+def test_recompute_starts_from_what_is_dear_and_kept(show: Show):
+    """``1 + tanh(x)`` is worked out from ``tanh(x)`` where both are stored; the exponential stays: nothing keeps it."""
+    show(
+        recompute,
+        """
+program kept() -> (300)
+  input x: float64[300] slot 0
+  temp t: float64[300]
+  temp u: float64[300]
+  temp e: float64[300]
+  output y: float64[300] slot 0
+  for i < 300
+    v0 = x[i]
+    v1: float64 = tanh(v0)
+    t[i] = v1
+    v2: float64 = add(0x1.0000000000000p+0, v1)
+    u[i] = v2
+    v3: float64 = exp(v0)
+    v4: float64 = add(v3, v1)
+    e[i] = v4
+  for j < 300
+    v5 = t[j]
+    v6 = u[j]
+    v7 = e[j]
+    v8: float64 = mul(v5, v6)
+    v9: float64 = mul(v8, v7)
+    y[j] = v9
+""",
+    )
+
+
 def test_fuse_rows_walks_each_row_once(show: Show):
     show(
         fuse_rows,

@@ -2,7 +2,8 @@
 
 A stencil reads each element of what it is applied to several times, at other indices than they were computed
 at, so fusion cannot pass them in registers. Where an element takes one load and little arithmetic, working it out
-where it is read costs less than a pass over memory. Valid program in, valid program out, same results.
+where it is read costs less than a pass over memory. What is dear may be kept beside it: ``1 + tanh(x)`` is worked out
+from ``tanh(x)`` where that is stored, too. Valid program in, valid program out, same results.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def _in_block(block: list[Statement], uses: dict[Buffer, Uses], names: Iterator[
         if not isinstance(nest, Nest) or not is_plain(nest):
             continue
         for store in [s for s in nest.body if isinstance(s, Store) and _is_candidate(s, uses)]:
-            recipe = _recipe(nest, store)
+            recipe = _recipe(nest, store, uses)
             readers = recipe and _readers(block, position, recipe, uses[store.buffer], known)
             if recipe and readers:
                 for reader, loads in readers:
@@ -178,7 +179,7 @@ class Recipe:
         return sum(isinstance(s, Compute) for s in self.body)
 
 
-def _recipe(nest: Nest, store: Store) -> Recipe | None:
+def _recipe(nest: Nest, store: Store, uses: dict[Buffer, Uses]) -> Recipe | None:
     """The recipe for what `store` writes, or None when it is not cheap or does not fill the buffer."""
     sizes = {a.name: a.size for a in nest.axes}
     axes = []
@@ -196,7 +197,7 @@ def _recipe(nest: Nest, store: Store) -> Recipe | None:
         expected //= size
         if stride != expected:
             return None
-    body = _chain(nest, store)
+    body = _chain(nest, store, _kept_beside(nest, store, uses))
     fastest = axes[-1][0]
     if body is None or any(
         dict(s.index.terms).get(fastest, 0) not in (0, 1) for s in body if isinstance(s, Load)
@@ -205,13 +206,28 @@ def _recipe(nest: Nest, store: Store) -> Recipe | None:
     return Recipe(axes, body, store.value, {s.buffer for s in body if isinstance(s, Load)})
 
 
-def _chain(nest: Nest, store: Store) -> list[Any] | None:
-    """The statements that the stored value needs, when they are few and cheap."""
+def _kept_beside(nest: Nest, store: Store, uses: dict[Buffer, Uses]) -> dict[str, Load]:
+    """What the nest stores at the same index in other temporaries that are read: loads of them, by scalar."""
+    stores = [s for s in (*nest.body, *nest.tail) if isinstance(s, Store)]
+    found = {}
+    for s in nest.body:
+        if not isinstance(s, Store) or s.buffer is store.buffer or isinstance(s.value, Const):
+            continue
+        usage = uses.get(s.buffer)
+        read = usage is not None and (usage.other or bool(usage.loads))
+        alone = sum(other.buffer is s.buffer for other in stores) == 1
+        if read and alone and s.index == store.index and s.guard is None and not s.add:
+            found[s.value] = Load(s.value, s.buffer, s.index)
+    return found
+
+
+def _chain(nest: Nest, store: Store, kept: dict[str, Load]) -> list[Any] | None:
+    """The statements that the stored value needs, when they are few and cheap: what is dear must be kept."""
     made = {s.out: s for s in nest.body if isinstance(s, (Load, Compute))}
     own = {a.name for a in nest.axes}
     written = {s.buffer for s in (*nest.body, *nest.tail) if isinstance(s, Store)}
     limits = Limits.of(store.buffer)
-    needed: set[str] = set()
+    needed: dict[str, Load | Compute] = {}
     todo = [store.value]
     varying = computes = 0
     while todo:
@@ -221,20 +237,23 @@ def _chain(nest: Nest, store: Store) -> list[Any] | None:
         s = made.get(name)
         if s is None:
             return None
-        needed.add(name)
-        if isinstance(s, Load):
+        if isinstance(s, Compute) and s.op not in CHEAP:
+            if name not in kept:
+                return None
+            varying += 1
+            s = kept[name]
+        elif isinstance(s, Load):
             terms = {n for n, _ in s.index.terms}
             if s.guard is not None or s.buffer in written or not terms.isdisjoint(made):
                 return None
             varying += not terms.isdisjoint(own)
         else:
-            if s.op not in CHEAP:
-                return None
             computes += 1
             todo.extend(s.args)
+        needed[name] = s
         if varying > limits.loads or computes > limits.computes:
             return None
-    return [s for s in nest.body if isinstance(s, (Load, Compute)) and s.out in needed]
+    return [needed[s.out] for s in nest.body if isinstance(s, (Load, Compute)) and s.out in needed]
 
 
 # ---- where it is read -----------------------------------------------------------------------------------
