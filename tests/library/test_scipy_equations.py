@@ -34,6 +34,13 @@ CASES = [
     ("cholesky", (P,), {"lower": True}),
     ("expm", (A,), {}),
     *(
+        ("solve", (P, Q), {"assume_a": how, "lower": lower})
+        for how in ("gen", "sym", "her", "pos")
+        for lower in (False, True)
+    ),
+    *(("solve", (np.triu(P + 0.1j * A), Q), {"assume_a": how}) for how in ("sym", "her")),
+    ("logm", (P,), {}),
+    *(
         ("solve_triangular", (P + s, Q), {"trans": trans, "lower": lower, "unit_diagonal": unit})
         for s, trans, lower, unit in [(0, 0, True, False), (0, "T", False, True), (1j * A, 2, True, False)]
     ),

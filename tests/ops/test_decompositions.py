@@ -63,6 +63,7 @@ LOSSES = {
     "eigh of the upper triangle": (lambda a: eigh(a, False), [(2, 2)]),
     "eig": (eig, [(3, 3), (2, 3, 3)]),
     "qr": (qr, [(3, 3), (4, 2), (2, 4)]),
+    "lu": (lambda a: weighed(ops.lu(a)[0]), [(3, 3), (4, 2), (2, 4)]),
     "pinv": (lambda a: weighed(ops.pinv(a)), [(3, 2), (2, 3)]),
     "expm": (lambda a: weighed(ops.expm(a)), [(2, 2)]),
     "nuclear norm": (lambda a: tnp.linalg.norm(a, "nuc"), [(3, 2)]),
@@ -94,7 +95,7 @@ def test_derivatives_to_second_order(name, shape, is_complex):
     np.testing.assert_allclose(pushed, slope(loss, a, direction), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["svd", "eigh", "eig", "qr", "pinv", "expm"])
+@pytest.mark.parametrize("name", ["svd", "eigh", "eig", "qr", "lu", "pinv", "expm"])
 def test_compiled_as_eagerly(name):
     loss, shapes = LOSSES[name]
     a = tf.constant(drawn(shapes[0], name == "eig"))

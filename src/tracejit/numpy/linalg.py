@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from . import products as _products
 from . import reductions as _reductions
 from .conversion import array, arrays, floats, wide_floats
 from .products import cross, matmul, matvec, outer, tensordot, vecdot, vecmat
+from .shapes import moveaxis
 from .spectra import eig, eigh, eigvals, eigvalsh, lstsq, matrix_rank, pinv, qr, svd, svdvals
 
 LinAlgError = np.linalg.LinAlgError
@@ -56,6 +58,8 @@ __all__ = [
     "svd",
     "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vecmat",
@@ -189,6 +193,52 @@ def solve(a: Any, b: Any) -> Tensor:
     if len(b.shape) == 1:
         return squeeze(matrices.solve(a, expand_dims(b, -1)), -1)
     return matrices.solve(a, b)
+
+
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Tensor:
+    """The `x`, floats, with ``tensordot(a, x, x.ndim) = b``: the axes of `a` behind those of `b` are those of `x`.
+
+    `axes` of `a` are moved behind the others first. ShapeError where the sizes in front and behind do not give equal
+    numbers of elements, RuntimeError where the equations are singular.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> a = tnp.eye(6).reshape((2, 3, 6)) * 2.0
+    >>> print(tnp.linalg.tensorsolve(a, tnp.ones((2, 3))))
+    tf.Tensor([0.5 0.5 0.5 0.5 0.5 0.5], shape=(6,), dtype=float64)
+    """
+    x, y = map(floats, arrays(a, b))
+    if axes is not None:
+        x = moveaxis(x, tuple(axes), tuple(range(-len(axes), 0)))
+    rest = x.shape[len(y.shape) :]
+    count = math.prod([known(size) for size in rest])
+    if count != known(y.spec.size) or known(x.spec.size) != count * count:
+        raise ShapeError(f"{x.spec} gives other equations than {y.spec} has elements{at(user_location())}")
+    whole = ops.reshape(x, shape=(count, count))
+    return ops.reshape(matrices.solve(whole, ops.reshape(y, shape=(count, 1))), shape=rest)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Tensor:
+    """The inverse of ``x -> tensordot(a, x, a.ndim - ind)``, floats: the first `ind` axes of `a` become the last.
+
+    ShapeError where the axes in front and behind do not give equal numbers of elements, ValueError for an `ind` that
+    is not positive, RuntimeError for what is singular.
+
+    Examples
+    --------
+    >>> import tracejit.numpy as tnp
+    >>> print(tnp.linalg.tensorinv(tnp.eye(6).reshape((2, 3, 6))).shape)
+    (6, 2, 3)
+    """
+    if ind <= 0:
+        raise ValueError(f"ind is a positive number of axes, got {ind}{at(user_location())}")
+    x = floats(a)
+    front, behind = x.shape[:ind], x.shape[ind:]
+    count = math.prod([known(size) for size in front])
+    if count != math.prod([known(size) for size in behind]):
+        raise ShapeError(f"the first {ind} axes of {x.spec} do not match the others{at(user_location())}")
+    return ops.reshape(matrices.inv(ops.reshape(x, shape=(count, count))), shape=(*behind, *front))
 
 
 def inv(a: Any) -> Tensor:

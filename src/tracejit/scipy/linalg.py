@@ -18,23 +18,57 @@ from ..numpy.conversion import array, floats, two_floats
 from ..numpy.linalg import cholesky as lower_factor
 from ..numpy.linalg import det, expm, inv
 from ..numpy.products import kron
+from ..numpy.shapes import tril, triu
+from ..numpy.spectra import svdvals
 from ..ops.elementwise.arithmetic import matched
 from ..ops.linalg.factors import identity_of
 from ..ops.linalg.products import swapped, turned
+from ._factors import eigh, eigvalsh, expm_frechet, lu, lu_factor, lu_solve, polar, qr, svd
+from ._patterns import (
+    circulant,
+    companion,
+    convolution_matrix,
+    dft,
+    hadamard,
+    hankel,
+    hilbert,
+    leslie,
+    toeplitz,
+)
 
 __all__ = [
     "block_diag",
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "circulant",
+    "companion",
+    "convolution_matrix",
     "det",
+    "dft",
+    "eigh",
+    "eigvalsh",
     "expm",
+    "expm_frechet",
+    "hadamard",
+    "hankel",
+    "hilbert",
     "inv",
+    "leslie",
+    "logm",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "polar",
+    "qr",
     "solve",
     "solve_banded",
     "solve_sylvester",
     "solve_triangular",
     "sqrtm",
+    "svd",
+    "svdvals",
+    "toeplitz",
 ]
 
 
@@ -45,10 +79,12 @@ def _square(x: Any) -> Tensor:
     return x
 
 
-def solve(a: Any, b: Any) -> Tensor:
+def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str | None = None) -> Tensor:
     """The `x` with ``a @ x = b``: `a` ``(n, n)``, `b` ``(n,)`` or ``(n, k)``, promoted; integers as float64.
 
-    RuntimeError where `a` is singular, ShapeError where sizes do not fit.
+    With `assume_a` "sym", "her" or "pos" only the upper triangle of `a` is read, or the `lower` one: of a symmetric, a
+    Hermitian or a positive definite matrix. Others are general matrices; ValueError for what is neither "gen" nor None.
+    RuntimeError where `a` is singular or not as assumed, ShapeError where sizes do not fit.
 
     Examples
     --------
@@ -56,8 +92,18 @@ def solve(a: Any, b: Any) -> Tensor:
     >>> print(linalg.solve([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0]))
     tf.Tensor([1. 2.], shape=(2,), dtype=float64)
     """
+    if assume_a not in (None, "gen", "sym", "her", "pos"):
+        raise ValueError(f"assume_a is gen, sym, her or pos, got {assume_a!r}{at(user_location())}")
     x, y = two_floats(a, b)
-    return _of_columns(matrices.solve, _square(x), y)
+    x = _square(x)
+    if assume_a not in (None, "gen"):
+        half: Any = tril(x, -1) if lower else triu(x, 1)
+        diagonal: Any = x if assume_a == "sym" or x.dtype.kind != "c" else ops.cast(ops.real(x), dtype=x.np_dtype)
+        diagonal = ops.where(ops.equal(identity_of(x), 1), diagonal, half)
+        x = diagonal + (turned if assume_a == "sym" else swapped)(half)
+    if assume_a == "pos":
+        return cho_solve((cholesky(x, True), True), y)
+    return _of_columns(matrices.solve, x, y)
 
 
 def _of_columns(f: Any, a: Any, b: Any) -> Any:
@@ -252,6 +298,25 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Tensor:
         raise ShapeError(f"{x.spec} and {y.spec} do not go with {z.spec}{at(user_location())}")
     equations: Any = kron(x, identity_of(y)) + kron(identity_of(x), turned(y))
     return ops.reshape(solve(equations, ops.reshape(z, shape=(z.spec.size,))), shape=z.shape)
+
+
+def logm(A: Any) -> Tensor:
+    """The principal logarithm of matrices `A` ``(..., n, n)``, see :func:`tracejit.linalg.logm`; integers as float64.
+
+    Raises
+    ------
+    RuntimeError
+        For singular matrices, and those with negative eigenvalues, complex ones too.
+    ShapeError
+        Where `A` is not square.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import linalg
+    >>> print(linalg.logm([[1.0, 0.0], [0.0, 1.0]]).numpy().round(6).tolist())
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    return roots.logm(_square(A))
 
 
 # ---- square roots ---------------------------------------------------------------------------------------
