@@ -78,7 +78,8 @@ def _known(node: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def _called(node: ast.AST) -> str:
-    return ast.unparse(node.func if isinstance(node, ast.Call) else node).split(".")[-1]
+    end = node.func if isinstance(node, ast.Call) else node
+    return getattr(end, "attr", getattr(end, "id", ""))
 
 
 def _strings(parts: list) -> Iterator[tuple[str, int]]:

@@ -178,10 +178,15 @@ def imported_names(node: ast.AST, module: Module, modules: dict[str, Module]) ->
         source = ".".join(base + (node.module.split(".") if node.module else []))
         names = [f"{source}.{alias.name}" for alias in node.names]
         return list(dict.fromkeys(name if name in modules else source for name in names))
-    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in IMPORTERS:
+    if isinstance(node, ast.Call) and last_name(node.func) in IMPORTERS:
         constant = node.args and isinstance(node.args[0], ast.Constant)
         return [str(node.args[0].value) if constant else "<computed>"]
     return []
+
+
+def last_name(node: ast.expr) -> str:
+    """Return the name, or that of the attribute, that an expression ends with; none of another."""
+    return getattr(node, "attr", getattr(node, "id", ""))
 
 
 @cache
