@@ -63,7 +63,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Let garbage collections pass over the tests themselves: tens of thousands of them take half a second each time."""
+    """Let garbage collections pass over the tests themselves: so many of them take half a second each time."""
     gc.collect()
     gc.freeze()
 

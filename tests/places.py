@@ -7,6 +7,7 @@ generation, which has tables of its own, is one. Formulas that use it are none, 
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -41,11 +42,15 @@ def places(name: str) -> dict[str, list[str]]:
 def _files() -> list[tuple[str, dict[str, set[int]]]]:
     """What each file knows, those apart that only give users names."""
     files = ((path.relative_to(PACKAGE).as_posix(), path) for path in sorted(PACKAGE.rglob("*.py")))
-    return [
-        (file, known_names(ast.parse(path.read_text(encoding="utf-8"))))
-        for file, path in files
-        if file.startswith(ENGINE) and not file.startswith(PUBLIC)
-    ]
+    gc.disable()  # looking for garbage among syntax trees takes longer than reading them
+    try:
+        return [
+            (file, known_names(ast.parse(path.read_text(encoding="utf-8"))))
+            for file, path in files
+            if file.startswith(ENGINE) and not file.startswith(PUBLIC)
+        ]
+    finally:
+        gc.enable()
 
 
 def known_names(tree: ast.AST) -> dict[str, set[int]]:

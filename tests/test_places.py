@@ -19,17 +19,29 @@ FURTHER = {
     "add": (
         *("compiler/lowering/builder.py", "compiler/loopir/passes/schedule.py"),  # a rule of Combine
         *("compiler/loopir/passes/sums_both_ways.py", "compiler/graph/watch_numerics.py"),
-        *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/factors.py"),
+        *(
+            "compiler/loopir/passes/pairs.py",
+            "compiler/loopir/numbering/symmetry.py",
+            f"{ARITHMETIC}/factors.py",
+        ),
     ),
     # what signs do to arithmetic, and literals to products
     "sub": ("compiler/loopir/numbering/symmetry.py",),
     "mul": ("compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/factors.py"),
     # that too; what is divided by a root, or by a number with another sign, is multiplied; roots come before quotients
     "div": (
-        *("compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/reciprocals.py", "compiler/loopir/passes/pairs.py"),
+        *(
+            "compiler/loopir/numbering/symmetry.py",
+            f"{ARITHMETIC}/reciprocals.py",
+            "compiler/loopir/passes/pairs.py",
+        ),
     ),
     "neg": (
-        *("compiler/loopir/numbering/symmetry.py", f"{ARITHMETIC}/factors.py", f"{ARITHMETIC}/reciprocals.py"),
+        *(
+            "compiler/loopir/numbering/symmetry.py",
+            f"{ARITHMETIC}/factors.py",
+            f"{ARITHMETIC}/reciprocals.py",
+        ),
         "compiler/loopir/passes/pairs.py",
     ),
     "sqrt": (f"{ARITHMETIC}/reciprocals.py", "compiler/loopir/passes/pairs.py"),
@@ -73,10 +85,13 @@ FURTHER = {
 ELEMENT_WISE = [name for name, op in OPS.items() if isinstance(op.lower, Scalar)]
 
 
-@pytest.mark.parametrize("name", sorted({*SCALAR_OPS, *ELEMENT_WISE}))
-def test_a_scalar_operation_is_known_in_few_places(name: str):
-    found = {place: lines for place, lines in places(name).items() if place not in FURTHER.get(name, ())}
-    assert 0 < len(found) <= MOST, found
+def test_a_scalar_operation_is_known_in_few_places():
+    wrong = {}
+    for name in sorted({*SCALAR_OPS, *ELEMENT_WISE}):
+        found = {place: lines for place, lines in places(name).items() if place not in FURTHER.get(name, ())}
+        if not 0 < len(found) <= MOST:
+            wrong[name] = found
+    assert not wrong
 
 
 def test_further_meanings_are_there():
