@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from checks.derivatives import (
     push,
     values,
 )
+from checks.each import each
 from tracejit.core.autodiff.backprop import RecordList, gradient_graph
 from tracejit.core.errors import DtypeError, ShapeError
 from tracejit.core.ir.graph import verify
@@ -41,28 +41,6 @@ CASES = all_cases()
 SMALL = [small for c in all_cases(("float64", "complex128")) for size in (0, 1) for small in resized(c, size)]
 DIFFERENTIABLE = [c for c in [*CASES, *SMALL] if c.active]
 EXACT = [c for c in DIFFERENTIABLE if c.is_wide()]
-
-
-def each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], Callable[[str], None]]:
-    """One test per op, which asks for all of its cases: a test for each costs more than most of them do."""
-    by_op: dict[str, list[Case]] = {}
-    for case in cases:
-        by_op.setdefault(case.op.name, []).append(case)
-
-    def of_every_op(check: Callable[[Case], None]) -> Callable[[str], None]:
-        @pytest.mark.parametrize("op", by_op)
-        def test(op: str) -> None:
-            for case in by_op[op]:
-                try:
-                    check(case)
-                except BaseException as error:
-                    error.add_note(f"the case is {case}")
-                    raise
-
-        test.__name__, test.__doc__ = check.__name__, check.__doc__
-        return test
-
-    return of_every_op
 
 
 every_op = pytest.mark.parametrize("op", list(OPS.values()), ids=str)

@@ -14,6 +14,7 @@ import tracejit.ops.tensor.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import Case, all_cases, cases_of, drawn_ops, resized
 from checks.derivatives import directions
+from checks.each import each
 from tracejit.compiler import cache, pipeline
 from tracejit.compiler.loopir.ir import Fail, walk
 from tracejit.core.autodiff.backprop import gradient_graph
@@ -93,7 +94,7 @@ def takes_inputs(op: Op) -> bool:
     return bool(kinds & {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL})
 
 
-@pytest.mark.parametrize("case", [*CASES, *SMALL], ids=str)
+@each([*CASES, *SMALL])
 def test_batched_is_looped(case: Case):
     graph = trace(case, case.specs).graph
     lanes = lanes_of(case)
@@ -106,7 +107,7 @@ def test_batched_is_looped(case: Case):
     assert [y.shape for y in found] == [(0, *v.spec.shape) for v in graph.outputs]
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
+@each(DIFFERENTIABLE)
 def test_the_gradient_batched_is_looped(case: Case):
     graph, _ = gradient_graph(trace(case, case.specs).graph)
     if not graph.outputs:
@@ -118,7 +119,7 @@ def test_the_gradient_batched_is_looped(case: Case):
         assert_batched_is_looped(graph, together(lanes, flags), flags, LANES)
 
 
-@pytest.mark.parametrize("case", DIFFERENTIABLE, ids=str)
+@each(DIFFERENTIABLE)
 def test_the_gradient_of_batched_is_the_gradient_of_looped(case: Case):
     graph = trace(case, case.specs).graph
     wanted = tuple(i in case.active for i in range(len(case.specs)))

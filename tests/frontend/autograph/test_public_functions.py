@@ -25,9 +25,13 @@ SPACES = [tf, tnp, tf.math, tf.nn, tf.linalg, tf.activations, tf.bitwise]
 
 
 def functions_of(space: ModuleType) -> Iterator[tuple[str, Callable]]:
+    """The functions of a module, those apart that are in one before it in SPACES, which take long once."""
+    before = {id(getattr(other, name)) for other in SPACES[: SPACES.index(space)] for name in dir(other)}
     for name in dir(space):
         f = getattr(space, name)
-        if not name.startswith(("_", "set_", "print", "random_")) and callable(f) and not isinstance(f, type):
+        if name.startswith(("_", "set_", "print", "random_")) or id(f) in before:
+            continue
+        if callable(f) and not isinstance(f, type):
             yield f"{space.__name__}.{name}", f
 
 
@@ -69,9 +73,12 @@ def test_public_functions_under_vmap_in_a_function(space: ModuleType):
 @pytest.mark.slow
 def test_ops_with_samples_under_vmap_in_a_function():
     asked = 0
+    public = {id(f) for space in SPACES for _, f in functions_of(space)}
     for op in OPS.values():
+        if id(op) in public:
+            continue
         known = eagerly(op)
         if known is not None:
             assert_compiled_alike(*known, op.name)
             asked += 1
-    assert asked > 60
+    assert asked > 30
