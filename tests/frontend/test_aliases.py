@@ -318,10 +318,17 @@ def rows_that_would_change_it(x, n):
     return x
 
 
+def rows_of_a_part(x, n):
+    part, row = x[1:], x[1]
+    for _ in part:
+        part[...] = part + n
+    return row
+
+
 REFUSED = [
     a_function_in_a_branch, rebound_in_a_branch, one_of_two, a_name_of_one_branch, read_in_the_loop,
     the_last_iteration_s, another_name_in_the_loop, a_function_in_the_loop, kept_by_a_list,
-    rows_backwards, rows_that_would_change_it,
+    rows_backwards, rows_that_would_change_it, rows_of_a_part,
 ]  # fmt: skip
 
 
@@ -329,8 +336,27 @@ REFUSED = [
 def test_what_would_differ_is_refused_at_the_line(program):
     with pytest.raises(tf.errors.TracejitError, match=r"\.copy\(\)(.|\n)*test_aliases\.py"):
         run(program, X, np.int64(3), eager=False)
-    if program not in (rows_that_would_change_it, rows_backwards):
+    if program not in (rows_that_would_change_it, rows_backwards, rows_of_a_part):
         check(program, np.int64(3), eager=True)
+
+
+def a_part_of_a_part(x, n):
+    part, row = x[1:], x[1]
+    part[0] = n
+    return row
+
+
+def in_place(x, n):
+    part, row = x[1:], x[1]
+    part += n
+    return row
+
+
+@MODES
+@pytest.mark.parametrize("program", [rows_of_a_part, a_part_of_a_part, in_place], ids=lambda f: f.__name__)
+def test_a_part_that_is_returned_does_not_show_what_it_was(program, eager):
+    with pytest.raises((tf.errors.TracejitError, TypeError), match="under another name"):
+        run(program, X.copy(), np.int64(3), eager=eager)
 
 
 # ---- derivatives of what was computed before ------------------------------------------------------------

@@ -13,7 +13,7 @@ from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
-from ...ops.tensor.memory.overlaps import note_written
+from ...ops.tensor.memory.shared import note_written
 from ...ops.tensor.numpy_protocol import needing
 from .parts import BINARY, set_item_shared
 

@@ -20,8 +20,8 @@ from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.memory.holders import alone
 from ...ops.tensor.memory.made import from_the_start, whole_of
-from ...ops.tensor.memory.overlaps import note_written
 from ...ops.tensor.memory.programs import in_its_place
+from ...ops.tensor.memory.shared import note_written
 from ...ops.tensor.memory.storage import array_written, is_in_place, written
 from ...ops.tensor.numpy_protocol import needing
 from ...ops.tensor.writing import refuse_shared

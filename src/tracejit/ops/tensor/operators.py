@@ -34,9 +34,9 @@ from .exchange import EXCHANGE, read_only, value_of
 from .facts import FACTS
 from .indexing import get
 from .memory.holders import LENDS, is_part_written_back, named_twice
-from .memory.overlaps import copied, note_written
+from .memory.overlaps import copied
 from .memory.programs import in_its_place
-from .memory.shared import is_held, note_written_eagerly
+from .memory.shared import is_held, note_written, note_written_eagerly
 from .numpy_protocol import METHODS, array_function, array_ufunc
 from .writing import set_item
 

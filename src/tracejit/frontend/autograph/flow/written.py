@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ....core.errors import Untraceable, at, user_location
-from ....core.tensor import Overwritten, Tensor
+from ....core.tensor import Overwritten, Tensor, twin
 from ....core.tracing.dispatch import state
 from ....core.tracing.trace import Trace
 from ....ops.tensor.indexing import get
@@ -170,6 +170,9 @@ class WrittenInLoop:
         self.row_values: list[Hashable] = [None] * len(rows)  # what an iteration knows their rows by
         arrays = _known_arrays(around.before, around.places.alone)
         self.before: dict[Key, Tensor | np.ndarray] = {**_arrays(around.before), **arrays}
+        self.standing: dict[Key, Tensor] = {  # what stays readable when the loop has written to it
+            key: twin(t) for key, x in self.before.items() if (t := _standing(x)) is not None
+        }
         self.numpys: set[Key] = {  # what is an array of NumPy's to the program
             *_leaves(around.before, np.ndarray),
             *(key for key, x in self.before.items() if is_in_place(x)),
@@ -302,7 +305,7 @@ class WrittenInLoop:
         if overlaps is None or not isinstance(now, Trace):
             return
         begun = {key: known_by(x) for key, x in self.given.items()}
-        before = {key: t for key in begun if (t := _standing(self.before[key])) is not None}
+        before = {key: self.standing[key] for key in begun if key in self.standing}
         ends = {key: t for key, x in after.items() if (t := _standing(x)) is not None}
         read = {v for node in now.graph.nodes for v in node.inputs}
         over = list(zip(self.over, self.row_values, strict=True))

@@ -22,7 +22,7 @@ from ....core.tracing.dispatch import NO_ATTRS, state
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.loop_form import LoopForm
 from ....core.tracing.trace import Trace
-from .programs import is_program_for_numpy, stale_read
+from .programs import stale_read
 from .storage import saved_in_logs
 
 #: Ops of which the result is in NumPy a view of the first input.
@@ -295,24 +295,14 @@ def known_by(tensor: Tensor) -> Hashable:
 # ---- traces and guards ----------------------------------------------------------------------------------
 
 
-def note_written(tensor: Tensor, new: Tensor | None = None, index: Any = ...) -> None:
-    """A program writes to a part of this tensor: who holds that part by another name sees it in NumPy.
-
-    `new` is what the name that it is written by stands for from now on.
-    """
-    if not tensor.spec.shape or not is_program_for_numpy():
-        return
-    now = state.interpreter
-    if isinstance(now, Trace):
-        if not now.overlaps:
-            now.overlaps.append(Overlaps(_origins_in_graph))
-            Trace.reading = _reads
-        overlaps = now.overlaps[0]
-        saved_in_logs(id(overlaps), overlaps.save)
-        overlaps.note(tensor, new, index)
-        return
-    for guard in state.guards:
-        guard.note_written(tensor, new, index)
+def note_in_trace(now: Trace, tensor: Tensor, new: Tensor, index: Any) -> None:
+    """A program that is being traced writes to a part of this tensor, see `shared.note_written`."""
+    if not now.overlaps:
+        now.overlaps.append(Overlaps(_origins_in_graph))
+        Trace.reading = _reads
+    overlaps = now.overlaps[0]
+    saved_in_logs(id(overlaps), overlaps.save)
+    overlaps.note(tensor, new, index)
 
 
 def _reads(op: Op | None, tensors: Sequence[Tensor], attrs: Mapping[str, Any] = NO_ATTRS) -> None:

@@ -19,8 +19,9 @@ import numpy as np
 from ....core.errors import Location, at, user_location
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import Record, start_recording, state, stop_recording
+from ....core.tracing.trace import Trace
 from .holders import LENDS
-from .overlaps import is_view, meet, part_of
+from .overlaps import is_view, meet, note_in_trace, part_of
 from .programs import is_program_for_numpy, stale_read
 
 
@@ -134,6 +135,24 @@ def is_held(payload: np.ndarray) -> bool:
     if owner.__class__ is np.ndarray and sys.getrefcount(owner) > _ONE_VIEW:
         return True
     return bool(_before or _after) and (id(_owner(payload)) in _before or id(_owner(payload)) in _after)
+
+
+def note_written(tensor: Tensor, new: Tensor, index: Any = ...) -> None:
+    """A program writes to a part of this tensor: who holds that part by another name sees it in NumPy.
+
+    `new` is what the name that it is written by stands for from now on.
+    """
+    if not tensor.spec.shape or not is_program_for_numpy():
+        return
+    now = state.interpreter
+    if isinstance(now, Trace):
+        note_in_trace(now, tensor, new, index)
+        return
+    for guard in state.guards:
+        guard.note_written(tensor, new, index)
+    payload: Any = tensor._payload
+    if not state.guards and payload.__class__ is np.ndarray:
+        note_written_eagerly(payload, new._payload, index)
 
 
 def note_written_eagerly(payload: np.ndarray, new: np.ndarray, index: Any = ...) -> None:
