@@ -36,6 +36,38 @@ def test_views_keep_what_no_number_is(mode):
     assert mode(lambda x: x.view("int64"))(tf.constant(1.0, tf.float64)) == np.float64(1.0).view("int64")
 
 
+@MODES
+def test_gradients_of_views_that_are_the_same_numbers(mode):
+    x = np.array([1.0, 2.0, -3.0, 0.5])
+    z = x[::2] + 1j * x[1::2]
+
+    def of_pairs(x):
+        return tnp.sum(tnp.abs(x.view("complex128")) ** 4)
+
+    def the_same(x):
+        return tnp.sum(tnp.abs(x[::2] + 1j * x[1::2]) ** 4)
+
+    for d in (tf.grad, tf.hessian):
+        np.testing.assert_allclose(mode(d(of_pairs))(x), d(the_same)(x), rtol=1e-13)
+    np.testing.assert_allclose(mode(tf.grad(lambda x: tnp.sum(x.view() ** 3)))(x), 3 * x**2)
+    found = mode(tf.grad(lambda z: tnp.sum(z.view("float64") ** 3)))(z)
+    np.testing.assert_allclose(found, tf.grad(lambda z: tnp.sum(z.real**3 + z.imag**3))(z))
+    np.testing.assert_array_equal(mode(tf.grad(lambda x: tnp.sum(x.view("int64")) * x[0]))(x)[1:], np.zeros(3))
+
+
+def sum_of_bits(x):
+    y = x * 1.0
+    bits = y.view(np.int64)
+    y[0] = 5.0
+    return np.sum(bits)
+
+
+@pytest.mark.parametrize("mode", (lambda f: f, tf.function, tf.grad), ids=("eager", "compiled", "gradient"))
+def test_bits_of_what_was_written_to_since(mode):
+    with pytest.raises((TypeError, tf.errors.TracejitError), match="bits shows in NumPy what was written"):
+        mode(sum_of_bits)(tf.constant([1.0, 2.0], tf.float64))
+
+
 def test_views_of_open_sizes():
     narrow = tf.function(lambda x: (x.view("int16"), x.view("complex128")), [tf.TensorSpec([None, None], tf.float64)])
     for n in (2, 4, 0):

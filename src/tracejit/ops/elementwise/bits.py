@@ -198,7 +198,16 @@ def _bitcast_kernel(input: np.ndarray, *, type: str) -> np.ndarray:
     wide, narrow = input.dtype.itemsize, as_dtype(type).itemsize
     rows = np.ascontiguousarray(input).reshape(input.shape if wide < narrow else (*input.shape, 1))
     bits = rows.view(as_dtype(type))
-    return np.array(bits if wide > narrow else bits[..., 0])
+    return np.asarray(bits if wide > narrow else bits[..., 0])
+
+
+def _bitcast_pullback(g: Tensor, y: Tensor, input: Tensor, *, type: str) -> Tensor | None:
+    """Complex numbers and the floats that they are made of are the same numbers; of others the bits have no slope."""
+    floats, numbers = sorted((input.np_dtype, y.np_dtype), key=lambda d: d.kind == "c")
+    if input.np_dtype == y.np_dtype:
+        return g
+    is_part = floats.kind == "f" and numbers.kind == "c" and numbers.itemsize == 2 * floats.itemsize
+    return ops.bitcast(g, type=input.dtype.name) if is_part else None
 
 
 def _with_last_axis(x: Tensor) -> Tensor:
@@ -244,7 +253,7 @@ def _resized(input: Tensor, size: int) -> Tensor:
 
 
 @defop(
-    vjp=(None,),
+    vjp=(_bitcast_pullback,),
     kernel=_bitcast_kernel,
     lower=Compose(_bitcast_by_parts),
     canonicalize=_canonical_bitcast,
@@ -253,11 +262,14 @@ def _resized(input: Tensor, size: int) -> Tensor:
     samples=(
         *(sample((2, 2), type=d, dtypes=("int32",)) for d in ("float32", "int8", "int64")),
         sample((3,), type="uint16", dtypes=("float32",)),
+        sample((3,), type="float64", dtypes=("complex128",)),
+        sample((3, 2), type="complex128", dtypes=("float64",)),
     ),
 )
 def bitcast(input: TensorSpec, *, type: str) -> TensorSpec:
-    """The bits of numbers `input`, taken for numbers of another dtype, `type`; no gradient flows through.
+    """The bits of numbers `input`, taken for numbers of another dtype, `type`.
 
+    Gradients flow only between complex numbers and the floats that they are made of, as complex64 and float32.
     Where those are smaller, an axis for the parts of each number is added at the end, the lowest bits first; where they
     are larger, the last axis is that, and goes. DtypeError for bools and strings; ShapeError where the last axis does
     not make one number.

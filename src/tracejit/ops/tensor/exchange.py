@@ -29,10 +29,16 @@ def value_of(self: Any, kind: str = "value") -> np.ndarray:
 
 def read_only(array: np.ndarray) -> np.ndarray:
     """A view that cannot be written through."""
-    lent(array)
     view = array.view()
     view.flags.writeable = False
+    lent(view)
     return view
+
+
+def lent_array(array: np.ndarray) -> np.ndarray:
+    """The same, of which parts keep it alive: NumPy's views keep but what owns their memory, if that is an array."""
+    view = read_only(array)
+    return view if view.dtype.kind in "OV" else np.asarray(memoryview(view))  # type: ignore[arg-type]
 
 
 def _namespace(self: Any, /, *, api_version: str | None = None) -> Any:

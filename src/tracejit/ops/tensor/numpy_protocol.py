@@ -301,16 +301,19 @@ def _byteswapped(self: Any, inplace: bool = False) -> Any:
 
 
 def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
-    """The bytes of this tensor along its last axis, taken for elements of `dtype`; a value, which shares no memory.
+    """The bytes of this tensor along its last axis, taken for elements of `dtype`; without one the tensor itself.
 
-    A bool is a byte. ShapeError where they make no whole number of elements, DtypeError for strings; TypeError for
+    Gradients flow where it is of one dtype with the tensor, or complex numbers and the floats that they are made of. A
+    bool is a byte. ShapeError where they make no whole number of elements, DtypeError for strings; TypeError for
     `sizes`, which :meth:`reshape` takes.
     """
     if sizes or isinstance(dtype, (int, tuple, list)):
         raise TypeError(f"view takes a dtype, for a shape write x.reshape(shape){at(own_location())}")
     new = self.np_dtype if dtype is None else as_dtype(dtype)
+    if self.np_dtype == new and new.kind in "biufcV":
+        return self
     if new.kind == "b":
-        return self if self.np_dtype == new else ops.not_equal(_viewed(self, np.uint8), 0)
+        return ops.not_equal(_viewed(self, np.uint8), 0)
     x: Any = ops.cast(self, dtype=np.dtype(np.uint8)) if self.np_dtype.kind == "b" else self
     given, wanted, shape = x.np_dtype.itemsize, new.itemsize, x.shape
     if given == wanted:

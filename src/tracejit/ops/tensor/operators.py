@@ -30,7 +30,7 @@ from ..elementwise import arithmetic, bits, compare, power
 from ..linalg import products
 from . import printing
 from .at import At
-from .exchange import EXCHANGE, read_only, value_of
+from .exchange import EXCHANGE, lent_array, value_of
 from .facts import FACTS
 from .indexing import get
 from .memory.holders import LENDS, is_part_written_back, named_twice
@@ -292,7 +292,7 @@ def _format(self: Any, spec: str) -> str:
 def _numpy(self: Any) -> Any:
     """The values as a read-only array that shares memory (a NumPy scalar for rank 0)."""
     array = value_of(self)
-    return read_only(array) if array.ndim else array[()]
+    return lent_array(array) if array.ndim else array[()]
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -301,7 +301,7 @@ def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray
         if copy is False:
             raise ValueError(f"a tensor of {self.spec} cannot become {np.dtype(dtype)} without a copy")
         return np.array(array, dtype=dtype)
-    return read_only(array)
+    return lent_array(array)
 
 
 # ---- methods --------------------------------------------------------------------------------------------

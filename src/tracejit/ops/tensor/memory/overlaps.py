@@ -27,7 +27,7 @@ from .storage import saved_in_logs
 
 #: Ops of which the result is in NumPy a view of the first input.
 _VIEWS = frozenset(
-    ("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "dynamic_slice", "real", "imag")
+    ("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "dynamic_slice", "real", "imag", "bitcast")
 )
 
 
@@ -265,7 +265,7 @@ def _viewed(memory: np.ndarray | None, steps: Sequence[Part]) -> np.ndarray | No
         if name in ("real", "imag"):
             memory = getattr(memory, name) if memory.dtype.kind == "c" else memory if name == "real" else None
             continue
-        if name == "dynamic_slice":
+        if name in ("dynamic_slice", "bitcast"):
             return None
         try:
             memory = step.op.kernel(memory, **step.attrs)

@@ -6,7 +6,6 @@ long as something else holds memory that was written to, a recorder looks at wha
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
 import weakref
@@ -20,7 +19,6 @@ from ....core.errors import Location, at, user_location
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import Record, start_recording, state, stop_recording
 from ....core.tracing.trace import Trace
-from .holders import LENDS
 from .overlaps import is_view, meet, note_in_trace, part_of
 from .programs import is_program_for_numpy, stale_read
 
@@ -113,15 +111,22 @@ _Memories = list[tuple[weakref.ref[np.ndarray], np.ndarray, np.ndarray | None]]
 _before: dict[int, _Memories] = {}
 #: What they became, by the ``id()`` of what owned them before.
 _after: dict[int, _Memories] = {}
-#: Arrays of which NumPy has been given a view, by their ``id()``: what it made of that nobody hears of.
-_lent: dict[int, weakref.ref[np.ndarray]] = {}
+#: The views of memory of tensors that NumPy has been given, and keeps as long as an array of its own has that memory.
+_lent: list[weakref.ref[np.ndarray]] = []
+_look_at = 100  # so many, and those that were given back are dropped
 
 
-def lent(array: np.ndarray) -> None:
+def lent(view: np.ndarray) -> None:
     """NumPy gets a view of the memory of a tensor."""
-    owner = _owner(array)
-    if id(owner) not in _lent:
-        _lent[id(owner)] = weakref.ref(owner, partial(_lent.pop, id(owner)))
+    global _look_at
+    _lent.append(weakref.ref(view))
+    if len(_lent) >= _look_at:
+        _lent[:] = [r for r in _lent if r() is not None]
+        _look_at = 100 + 2 * len(_lent)
+
+
+def _is_lent(owner: np.ndarray) -> bool:
+    return any(view is not None and _owner(view) is owner for view in [r() for r in _lent])
 
 
 def is_held(payload: np.ndarray) -> bool:
@@ -160,7 +165,7 @@ def note_written_eagerly(payload: np.ndarray, new: np.ndarray, index: Any = ...)
     if not payload.ndim or not is_program_for_numpy():
         return
     owner = _owner(payload)
-    if id(owner) in _lent and _numpy_holds(owner, sys.getrefcount(owner) - _own(payload, owner)):
+    if _is_lent(owner):
         raise TypeError(
             "an array of NumPy's has the memory of this tensor, as np.asarray(x) or np.split(x, 2) gives it, and would "
             f"not show what is written here: make it of a copy, x.copy(){at(user_location())}"
@@ -191,20 +196,6 @@ def _link(links: dict[int, _Memories], owner: np.ndarray, others: _Memories) -> 
     if id(owner) not in links:
         weakref.finalize(owner, links.pop, id(owner), None).atexit = False
     links[id(owner)] = [*_alive(links, owner), *others]
-
-
-def _numpy_holds(owner: np.ndarray, counted: int) -> bool:
-    """Is the memory counted more often than tensors hold it?"""
-    arrays = [
-        t._payload for t in gc.get_objects() if isinstance(t, Tensor) and t._payload.__class__ is np.ndarray
-    ]
-    views = {id(a) for a in arrays if a is not owner and a.base is owner}
-    return counted > len(views) + sum(a is owner for a in arrays)
-
-
-def _own(payload: np.ndarray, owner: np.ndarray) -> int:
-    """How often names of the function that calls this, and of its caller, are counted."""
-    return 2 + (2 - LENDS) * (payload is owner)
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
