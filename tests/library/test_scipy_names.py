@@ -22,6 +22,8 @@ ARGUMENTS = {
     **dict.fromkeys(("jn", "yn", "polygamma"), (2, X)),
     **dict.fromkeys(("iv", "ive"), (2.5, X)),
     **dict.fromkeys(("beta", "betaln", "gammainc", "gammaincc", "xlogy", "xlog1py"), (Y, X)),
+    **dict.fromkeys(("rel_entr", "kl_div", "huber", "pseudo_huber", "comb", "poch"), (Y, X)),
+    "expn": (3, X),
     "erfcinv": (X / 2,),
     "log_ndtr": (np.array([-40.0, -5.01, -4.99, 3.0]),),
     "multigammaln": (X + 3, 2),
@@ -57,6 +59,19 @@ def test_special_functions(name):
         ("xlogy", ([0.0, 0.0, 1.0], [0.0, np.nan, 0.0])),
         ("logsumexp", ([-np.inf, -np.inf],)),
         ("gammaln", ([],)),
+        *((name, ([0.0, 0.01, 1.0, 1.001, 5.0, 80.0, 700.0, np.inf, np.nan, -1.0],)) for name in ("exp1", "expi")),
+        *(("expn", (n, [0.0, 0.01, 1.0, 1.001, 5.0, 80.0, np.inf, np.nan, -1.0])) for n in (0, 1, 2, 7)),
+        ("expi", ([-80.0, -1.0, -0.01, 39.9, 40.1],)),
+        ("dawsn", ([0.0, -0.0, 0.99, -1.01, 7.0, 50.5, -1e9, np.inf, np.nan],)),
+        ("erfcx", ([0.0, -3.0, -27.0, 0.99, 7.0, 50.5, 1e9, np.inf, -np.inf, np.nan],)),
+        ("rel_entr", ([0.0, 0.0, 1.0, -1.0, 1.0, 1.0, 2.0, 0.0], [0.0, 2.0, 0.0, 1.0, -1.0, np.nan, 1e-320, np.inf])),
+        ("kl_div", ([0.0, 0.0, 1.0, -1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0, -1.0, np.nan, np.inf])),
+        ("huber", ([1.0, 1.0, 0.0, -1.0, np.inf, np.nan], [-5.0, 1.0, 3.0, 1.0, 2.0, 1.0])),
+        ("pseudo_huber", ([1.0, 1e-3, 0.0, -1.0, 1e5], [-5.0, 1e9, 3.0, 1.0, 1e-5])),
+        ("comb", ([3.0, 3.0, -1.0, 5.5, 60.0, 0.0, 1e5, 200.0], [4.0, -1.0, 1.0, 2.25, 30.0, 0.0, 99_998.0, 100.0])),
+        ("poch", ([3.0, -2.5, 1e4, 40.0, 0.5], [2.0, 4.25, 3.0, -20.5, 0.0])),
+        ("factorial", ([0.0, -1.0, -0.5, 5.0, 20.0, 170.0, 171.0, np.nan],)),
+        ("log_expit", ([-800.0, 0.0, 800.0],)),
     ],
 )
 def test_special_functions_at_their_ends(name, arguments):
@@ -85,6 +100,90 @@ def test_derivatives_along_parameters(name, mode):
         back = tf.grad(lambda *xs: tf.reduce_sum(slope(*xs)), argnums=tuple(range(len(given))))(*given)
         forth = sum(np.sum(g.numpy() * w) for g, w in zip(back, ways, strict=True))
         assert forth == pytest.approx(np.sum(along(slope)), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["comb", "factorial"])
+def test_what_is_counted_is_whole(name):
+    n = np.arange(13.0)
+    found = special.factorial(n) if name == "factorial" else special.comb(30.0, n)
+    np.testing.assert_array_equal(found, getattr(scipy_special, name)(*([n] if name == "factorial" else [30, n])))
+    assert special.comb(10**6, 2) == 499_999_500_000
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_over_some_axes(name, axis):
+    x = np.sin(np.arange(24.0)).reshape(2, 3, 4) * 400.0
+    for mode in (lambda f: f, tf.function):
+        found = mode(lambda x: getattr(special, name)(x, axis))(x)
+        np.testing.assert_allclose(found, getattr(scipy_special, name)(x, axis), rtol=1e-11, atol=1e-13)
+
+
+#: Functions of one number or two, and where their derivatives are taken.
+SMOOTH = {
+    **dict.fromkeys(("exp1", "expi", "factorial", "log_expit", "dawsn", "erfcx"), (np.array([0.3, 1.2, 4.0, 19.0]),)),
+    "expn": (np.array([0.3, 1.2, 4.0, 19.0]),),
+    **dict.fromkeys(("rel_entr", "kl_div"), (X, Y)),
+    **dict.fromkeys(("huber", "pseudo_huber"), (Y, np.array([-3.0, 0.2, 1.0, -0.1]))),
+    "comb": (np.array([6.0, 20.0, 50.5, 9.0]), np.array([2.0, 17.0, 3.25, 4.5])),
+    "poch": (np.array([2.0, 20.0, -1.5, 40.0]), np.array([3.0, -2.5, 0.75, 10.0])),
+    **dict.fromkeys(("softmax", "log_softmax"), (Z,)),
+}
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_slopes_and_curvatures(name, mode):
+    given = SMOOTH[name]
+    ways = [np.cos(k + np.arange(4.0)) for k in range(len(given))]
+    numbers = tuple(range(len(given)))
+
+    def value(*xs):
+        found = special.expn(3, *xs) if name == "expn" else getattr(special, name)(*xs)
+        return tf.reduce_sum(tf.math.asinh(found))
+
+    def slope(*xs):
+        return sum(tf.reduce_sum(g * w) for g, w in zip(tf.grad(value, argnums=numbers)(*xs), ways, strict=True))
+
+    for f in (value, slope):
+        at = [[x + s * w for x, w in zip(given, ways, strict=True)] for s in (-2e-4, -1e-4, 1e-4, 2e-4)]
+        ends = [float(f(*map(tf.constant, xs))) for xs in at]
+        wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / 12e-4
+        found = mode(tf.grad(f, argnums=numbers))(*given)
+        found = sum(np.sum(np.asarray(g) * w) for g, w in zip(found, ways, strict=True))
+        np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-8)
+        pushed = mode(lambda *xs, f=f: tf.jvp(f, xs, tuple(map(tf.constant, ways)))[1])(*given)
+        np.testing.assert_allclose(pushed, wanted, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["dawsn", "erfcx"])
+def test_slopes_of_what_falls_slowly(name):
+    """Where they are differences of nearly equal numbers: by the asymptotic series of both."""
+    sign, size = (1.0, 0.5) if name == "dawsn" else (-1.0, 1.0 / np.sqrt(np.pi))
+    f = getattr(special, name)
+    for x in (30.0, 1e3, 1e7):
+        u = sign / (2 * x * x)
+        first, second = (df(tf.constant(x, "float64")) for df in (tf.grad(f), tf.grad(tf.grad(f))))
+        of_first = 1 + 3 * u * (1 + 5 * u * (1 + 7 * u * (1 + 9 * u)))
+        of_second = 1 + 6 * u * (1 + 7.5 * u * (1 + 28 / 3 * u))
+        tolerances = (1e-12, 1e-9) if x > 100 else (1e-8, 1e-6)  # of so few terms
+        assert float(first) == pytest.approx(-size / x**2 * of_first, rel=tolerances[0])
+        assert float(second) == pytest.approx(2 * size / x**3 * of_second, rel=tolerances[1])
+
+
+def test_slopes_at_the_ends_of_divergences():
+    x, y = tf.constant([0.0, 1.0, 2.0], "float64"), tf.constant([1.0, 2.0, 1e-320], "float64")
+    along_x, along_y = tf.grad(lambda x, y: tf.reduce_sum(special.rel_entr(x, y)), argnums=(0, 1))(x, y)
+    np.testing.assert_allclose(along_x, [-np.inf, 1.0 - np.log(2.0), np.log(2.0) - np.log(1e-320) + 1.0])
+    np.testing.assert_allclose(along_y, [0.0, -0.5, -np.inf])
+    for delta in (-1.0, np.inf):
+        assert np.isfinite(tf.grad(lambda r, d=delta: special.huber(d, r))(tf.constant(0.5, "float64")))
+
+
+def test_orders_of_exponential_integrals_that_are_none():
+    for n in (-1, 1.5, tf.constant(1)):
+        with pytest.raises(ValueError, match=r"takes an order that is a Python integer from 0 on"):
+            special.expn(n, [1.0])
 
 
 DISTRIBUTIONS = [

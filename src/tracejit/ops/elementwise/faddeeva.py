@@ -15,7 +15,7 @@ _MIDDLES = (np.arange(_COUNT) + 0.5) * _STEP
 _ENDS = np.arange(1, _COUNT) * _STEP
 
 
-def _faddeeva(z: np.ndarray) -> np.ndarray:
+def faddeeva(z: np.ndarray) -> np.ndarray:
     """w in the first quadrant: the midpoint rule for its integral, or near its points the trapezoidal one.
 
     Where the line of integration is near, either needs a term for the pole that lies between them.
@@ -38,7 +38,7 @@ def _weighed(points: np.ndarray, square: np.ndarray) -> np.ndarray:
 def _erfc_on_the_right(z: np.ndarray) -> np.ndarray:
     """erfc of numbers whose real part is not negative; what is too large is infinite."""
     x, y = z.real, z.imag
-    w = _faddeeva(np.abs(y) + 1j * x)
+    w = faddeeva(np.abs(y) + 1j * x)
     turned = np.where(np.signbit(y), w, np.conj(w)) * np.exp(-2j * x * y)
     size = np.exp((y - x) * (y + x))
     result = np.empty_like(z)

@@ -17,23 +17,35 @@ from ...numpy import reductions
 from ...numpy.conversion import array, floats, two_floats
 from ...ops.elementwise.arithmetic import matched
 from ...ops.elementwise.special import unscaled
+from . import _further
+from ._further import log_softmax, softmax
 
 __all__ = [
     "beta",
     "betainc",
     "betaln",
+    "comb",
+    "dawsn",
     "digamma",
     "entr",
     "erf",
     "erfc",
     "erfcinv",
+    "erfcx",
     "erfinv",
+    "exp1",
+    "exp2",
+    "expi",
     "expit",
+    "expm1",
+    "expn",
+    "factorial",
     "gamma",
     "gammainc",
     "gammaincc",
     "gammaln",
     "gammasgn",
+    "huber",
     "i0",
     "i0e",
     "i1",
@@ -43,15 +55,23 @@ __all__ = [
     "j0",
     "j1",
     "jn",
+    "kl_div",
+    "log1p",
+    "log_expit",
     "log_ndtr",
+    "log_softmax",
     "logit",
     "logsumexp",
     "multigammaln",
     "ndtr",
     "ndtri",
+    "poch",
     "polygamma",
+    "pseudo_huber",
     "psi",
+    "rel_entr",
     "rgamma",
+    "softmax",
     "xlog1py",
     "xlogy",
     "y0",
@@ -134,6 +154,13 @@ digamma = _of_one("digamma", functions.digamma, "The derivative of the logarithm
 psi = digamma
 betaln = _of_two("betaln", _betaln, "The logarithm of the beta function of `a` and `x`")
 beta = _of_two("beta", _beta, "The beta function of `a` and `x`")
+factorial = _of_one("factorial", _further.factorial, "``gamma(x + 1)``, 0 below 0; exact for whole numbers")
+comb = _of_two("comb", _further.comb, "How many ways there are to take `x` things of `a`; 0 where there are none")
+poch = _of_two(
+    "poch",
+    lambda a, x: _further.poch(a, x, _gammasgn),
+    "``gamma(a + x) / gamma(a)``, NaN where `a` or ``a + x`` is 0 or a negative integer",
+)
 gammainc = _of_two(
     "gammainc",
     lambda a, x: ops.gammainc(a, x, order=0),
@@ -251,6 +278,46 @@ logit = _of_one("logit", lambda x: ops.log(x) - ops.log1p(-x), "``log(x / (1 - x
 entr = _of_one("entr", _entr, "``-x log(x)``, 0 of 0 and -inf below")
 xlogy = _of_two("xlogy", ops.xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
 xlog1py = _of_two("xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN")
+
+
+exp2 = _of_one("exp2", ops.exp2, "``2**x``")
+expm1 = _of_one("expm1", ops.expm1, "``exp(x) - 1``, exact near 0")
+log1p = _of_one("log1p", ops.log1p, "``log(1 + x)``, exact near 0")
+log_expit = _of_one("log_expit", _further.log_expit, "The logarithm of :func:`expit`")
+erfcx = _of_one("erfcx", ops.erfcx, "``exp(x**2) erfc(x)``")
+dawsn = _of_one("dawsn", ops.dawsn, "Dawson's integral, ``exp(-x**2)`` times that of ``exp(t**2)`` from 0 on")
+exp1 = _of_one(
+    "exp1",
+    lambda x: ops.expn(x, order=1),
+    "The integral of ``exp(-t) / t`` over t from there on, NaN below 0",
+)
+expi = _of_one("expi", ops.expi, "The integral of ``exp(t) / t`` over t up to there, around 0 its principal value")
+rel_entr = _of_two(
+    "rel_entr", _further.rel_entr, "``a log(a / x)``, 0 where `a` is 0, infinite where either is negative"
+)
+kl_div = _of_two("kl_div", _further.kl_div, "``a log(a / x) - a + x``, infinite where either is negative")
+huber = _of_two(
+    "huber", _further.huber, "``x**2 / 2`` up to the size `a`, linear beyond, infinite where `a` is negative"
+)
+pseudo_huber = _of_two(
+    "pseudo_huber",
+    _further.pseudo_huber,
+    "``a**2 (sqrt(1 + (x / a)**2) - 1)``, infinite where `a` is negative",
+)
+
+
+def expn(n: int, x: Any) -> Tensor:
+    """The integral of ``exp(-x t) / t**n`` over t from 1 on, of each element of `x`, as floats; NaN below 0.
+
+    `n` is a Python integer from 0 on, ValueError for others; DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import special
+    >>> print(special.expn(2, [0.0, 1.0]))
+    tf.Tensor([1.         0.14849551], shape=(2,), dtype=float64)
+    """
+    return ops.expn(floats(x), order=_further.order_of(n))
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor:

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import require
-from ...core.op import defop, ops, real, sample
-from ...core.spec import TensorSpec
-from ..lowering import Callback
-from .arithmetic import ELEMENTARY, broadcast, matched
-from .special import BERNOULLI, derivative_number, double, polygammas
-from .special_formulas import on_arrays
+from ....core.errors import require
+from ....core.op import defop, ops, real, sample
+from ....core.spec import TensorSpec
+from ...lowering import Callback
+from ..arithmetic import ELEMENTARY, broadcast, matched
+from ..special import BERNOULLI, derivative_number, double, polygammas
+from ..special_formulas import on_arrays
 
 _of_reals = on_arrays("lgamma")
 
@@ -31,7 +31,7 @@ _POINTS = 16
 _MOST_TERMS = 20_000
 
 
-def _stirling_rest(z: Any) -> Any:
+def stirling_rest(z: Any) -> Any:
     return sum(b / (2 * k * (2 * k - 1) * z ** (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1))
 
 
@@ -42,7 +42,7 @@ def _log_gamma(z: Any) -> Any:
         low = z.real < _FAR
         product = np.where(low, product * z, product)
         z = np.where(low, z + 1.0, z)
-    return (z - 0.5) * np.log(z) - z + 0.5 * math.log(2.0 * math.pi) + _stirling_rest(z) - np.log(product)
+    return (z - 0.5) * np.log(z) - z + 0.5 * math.log(2.0 * math.pi) + stirling_rest(z) - np.log(product)
 
 
 def _on_circle(f: Callable[[Any], Any], z: Any, order: int, radius: Any) -> Any:
@@ -66,7 +66,7 @@ def _gamma_term(a: Any, x: Any) -> Any:
     wide = np.where(large, a, _FAR)
     off = (x - wide) / wide
     log_ratio = np.where(np.abs(off) < 0.5, np.log1p(off), np.log(x / wide))
-    by_series = wide * (log_ratio - off) - 0.5 * np.log(2.0 * math.pi * wide) - _stirling_rest(wide)
+    by_series = wide * (log_ratio - off) - 0.5 * np.log(2.0 * math.pi * wide) - stirling_rest(wide)
     small = np.where(large, 1.0, a)
     return np.exp(np.where(large, by_series, small * np.log(x) - x - _log_gamma(small + 1.0)))
 
@@ -81,7 +81,7 @@ def _gamma_series(a: Any, x: Any) -> Any:
     return total
 
 
-def _continued(numerator: Callable[[int], Any], denominator: Callable[[int], Any]) -> Any:
+def continued(numerator: Callable[[int], Any], denominator: Callable[[int], Any]) -> Any:
     """``b0 + a1 / (b1 + a2 / (b2 + ...))`` by Lentz' method."""
     tiny = 1e-300
     value = c = np.where(denominator(0) == 0.0, tiny, denominator(0))
@@ -102,7 +102,7 @@ def _gammas(a: Any, x: Any) -> tuple[Any, Any]:
     near, inner = np.where(low, x, 1.0), np.where(low, a, 1.0)
     lower = _gamma_term(inner, near) * _gamma_series(inner, near)
     far, outer = np.where(low, 2.0, x), np.where(low, 1.0, a)
-    fraction = _continued(lambda k: -k * (k - outer), lambda k: far + 2 * k + 1.0 - outer)
+    fraction = continued(lambda k: -k * (k - outer), lambda k: far + 2 * k + 1.0 - outer)
     upper = _gamma_term(outer, far) * outer / fraction
     return np.where(low, lower, 1.0 - upper), np.where(low, 1.0 - lower, upper)
 
@@ -215,7 +215,7 @@ def _beta_part(a: Any, b: Any, x: Any) -> Any:
         return m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
 
     one = np.ones(np.broadcast_shapes(a.shape, b.shape, x.shape), np.result_type(a, b, x))
-    fraction = _continued(numerator, lambda k: one)
+    fraction = continued(numerator, lambda k: one)
     log_beta = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
     return np.exp(a * np.log(x) + b * np.log1p(-x) - log_beta) / (a * fraction)
 
