@@ -123,7 +123,8 @@ def test_levels_agree_at_every_size(f: Callable[..., Sequence[Any]], order: str)
     for size in (65,) if order == "second" else (63, 64, 131):
         source, graph = traced(f, size, order)
         if graph is not None:
-            assert_levels_agree(graph, complete(graph, [random.standard_normal((size, 3))], source, order))
+            arrays = complete(graph, [random.standard_normal((size, 3))], source, order)
+            assert_levels_agree(graph, arrays, interpreted=size < 100 or order == "value")
 
 
 def assert_same_but_for_order(graph: Graph, arrays: Sequence[np.ndarray]) -> None:

@@ -1,4 +1,7 @@
-"""Every way of writing control flow: compiled = eager, with gradients, in forward mode, twice, and over rows."""
+"""Every way of writing control flow: compiled = eager, with gradients, in forward mode, twice, and over rows.
+
+One compiled function is asked for all of these, as it is in programs: it is traced once.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,6 @@ import pytest
 import tracejit as tf
 from checks import language_programs, list_programs  # noqa: F401  they register more
 from checks.python_programs import PROGRAMS
-
-
-def column(*, gradient=False, forward=False, second=False, rows=False):
-    """The programs of a column of the matrix."""
-    wanted = {"gradient": gradient, "forward": forward, "second": second, "rows": rows}
-    chosen = [p for p in PROGRAMS if all(getattr(p, name) for name, asked in wanted.items() if asked)]
-    return pytest.mark.parametrize("program", chosen, ids=[p.name for p in chosen])
 
 
 def arguments(program):
@@ -75,10 +71,7 @@ def second_gradients(f, xs):
     return [np.asarray(g) for g in outer.gradient(y, sources, unconnected_gradients="zero")]
 
 
-@column()
-def test_compiled_equals_eager(program):
-    xs = arguments(program)
-    compiled = tf.function(program.f)
+def compiled_equals_eager(program, compiled, xs):
     wanted, found = flat(program.f(*xs)), flat(compiled(*copy.copy(xs)))
     assert len(wanted) == len(found)
     for a, b in zip(wanted, found):
@@ -86,20 +79,16 @@ def test_compiled_equals_eager(program):
     assert compiled.experimental_get_tracing_count() == 1
 
 
-@column(gradient=True)
-def test_gradient_equals_eager_gradient(program):
-    xs = arguments(program)
-    for a, b in zip(gradients(program.f, xs), gradients(tf.function(program.f), xs)):
+def gradient_equals_eager_gradient(program, compiled, xs):
+    for a, b in zip(gradients(program.f, xs), gradients(compiled, xs)):
         np.testing.assert_allclose(a, b, rtol=5e-6, atol=1e-6)
 
 
-@column(gradient=True, forward=True)
-def test_forward_mode_equals_reverse_mode(program):
-    xs = arguments(program)
+def forward_mode_equals_reverse_mode(program, compiled, xs):
     sources = differentiable(xs)
     random = np.random.default_rng(0)
     tangents = [tf.constant(random.normal(size=s.shape).astype(np.float32)) for s in sources]
-    _, found = tf.jvp(of_floats(tf.function(program.f), xs), sources, tangents)
+    _, found = tf.jvp(of_floats(compiled, xs), sources, tangents)
     terms = [g * np.asarray(t) for g, t in zip(gradients(program.f, xs), tangents)]
     wanted, size = (sum(np.sum(f(t)) for t in terms) for f in (np.positive, np.abs))
     np.testing.assert_allclose(
@@ -107,10 +96,8 @@ def test_forward_mode_equals_reverse_mode(program):
     )
 
 
-@column(second=True)
-def test_second_derivatives_equal_eager_ones(program):
-    xs = arguments(program)
-    for a, b in zip(second_gradients(program.f, xs), second_gradients(tf.function(program.f), xs)):
+def second_derivatives_equal_eager_ones(program, compiled, xs):
+    for a, b in zip(second_gradients(program.f, xs), second_gradients(compiled, xs)):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5)
 
 
@@ -130,12 +117,35 @@ def shape_or_value(x):
     return x if isinstance(x, int) else np.shape(x)
 
 
-@column(rows=True)
-def test_mapped_over_rows_equals_row_by_row(program):
+def mapped_over_rows_equals_row_by_row(program, compiled, xs):
     rows = [[tf.constant(x) for x in row] for row in rows_of(program)]
     axes = tuple(0 if x.dtype.kind == "f" else None for x in rows[0])
     columns = [tf.stack(list(c)) if a == 0 else c[0] for c, a in zip(zip(*rows), axes)]
-    found = flat(tf.vmap(tf.function(program.f), axes)(*columns))
+    found = flat(tf.vmap(compiled, axes)(*columns))
     for k, row in enumerate(rows):
         for a, b in zip(flat(program.f(*row)), found, strict=True):
             np.testing.assert_allclose(a, b[k], rtol=5e-6, atol=1e-6)
+
+
+#: What is asked of a program, and for which of them.
+COLUMNS = {
+    compiled_equals_eager: lambda p: True,
+    gradient_equals_eager_gradient: lambda p: p.gradient,
+    forward_mode_equals_reverse_mode: lambda p: p.gradient and p.forward,
+    second_derivatives_equal_eager_ones: lambda p: p.second,
+    mapped_over_rows_equals_row_by_row: lambda p: p.rows,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[p.name for p in PROGRAMS])
+def test_compiled_equals_eager_in_every_way(program):
+    compiled, wrong = tf.function(program.f), []
+    for check, takes_part in COLUMNS.items():
+        if takes_part(program):
+            try:
+                check(program, compiled, arguments(program))
+            except Exception as error:
+                error.add_note(f"the column is {check.__name__}")
+                wrong.append(error)
+    if wrong:
+        raise wrong[0] if len(wrong) == 1 else ExceptionGroup(program.name, wrong)
