@@ -61,11 +61,16 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     shutil.rmtree(config.stash[CACHE], ignore_errors=True)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
     """Let garbage collections pass over the tests themselves: so many of them take half a second each time."""
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -122,15 +122,28 @@ def agree(
     targets: Sequence[Target] = (HOST, SSE),
 ) -> list[np.ndarray]:
     """Run on the machine and by the interpreter; the machine's outputs."""
-    with np.errstate(all="ignore"):
-        expected, bound_expected = loopinterp.run(program, inputs, sizes, constants)
+    return agree_at_each(program, [(inputs, sizes)], constants, tolerance, targets)
+
+
+def agree_at_each(
+    program: Program,
+    calls: Sequence[tuple[Sequence[np.ndarray], Mapping[str, int]]],
+    constants: Sequence[np.ndarray] = (),
+    tolerance: float = 0.0,
+    targets: Sequence[Target] = (HOST, SSE),
+) -> list[np.ndarray]:
+    """Compile once and run with each of the inputs and sizes, as the interpreter does; the outputs of the last."""
     for target in targets:
         for statement in loopinterp_nests(program):
             statement.schedule = None
-        status, found, bound = Native(program, target)(inputs, sizes, constants)
-        assert status == 0 and bound == bound_expected
-        for mine, theirs in zip(found, expected, strict=True):
-            same(mine, theirs, tolerance)
+        run = Native(program, target)
+        for inputs, sizes in calls:
+            with np.errstate(all="ignore"):
+                expected, bound_expected = loopinterp.run(program, inputs, sizes, constants)
+            status, found, bound = run(inputs, sizes, constants)
+            assert status == 0 and bound == bound_expected
+            for mine, theirs in zip(found, expected, strict=True):
+                same(mine, theirs, tolerance)
     return found
 
 
