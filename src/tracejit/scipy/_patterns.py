@@ -17,9 +17,11 @@ from ..ops.elementwise.arithmetic import matched
 
 
 def _vector(x: Any, least: int = 0) -> Any:
-    row = array(x)
-    if len(row.shape) != 1:
-        row = ops.reshape(row, shape=(row.spec.size,))
+    row: Any = array(x)
+    if len(row.shape) > 1:  # which some releases of SciPy take as a stack, and others as a row
+        raise ShapeError(f"takes a vector, got {row.spec}{at(user_location())}")
+    if not row.shape:
+        row = ops.reshape(row, shape=(1,))
     if known(row.shape[0]) < least:
         raise ShapeError(f"takes {least} numbers or more, got {row.spec}{at(user_location())}")
     return row
@@ -38,8 +40,8 @@ def _difference(rows: int, columns: int) -> np.ndarray:
 def toeplitz(c: Any, r: Any = None) -> Tensor:
     """The matrix with the first column `c` and the first row `r` that is the same along each diagonal; promoted.
 
-    `r` is by default the conjugate of `c`; its first number is not read. What has more axes is taken as a row.
-    DtypeError for strings with numbers.
+    `r` is by default the conjugate of `c`; its first number is not read. ShapeError for more axes than
+    one, DtypeError for strings with numbers.
 
     Examples
     --------
@@ -61,8 +63,8 @@ def toeplitz(c: Any, r: Any = None) -> Tensor:
 def hankel(c: Any, r: Any = None) -> Tensor:
     """The matrix with the first column `c` and the last row `r` that is the same along each antidiagonal; promoted.
 
-    `r` is by default zeros; its first number is not read. What has more axes is taken as a row.
-    DtypeError for strings with numbers.
+    `r` is by default zeros; its first number is not read. ShapeError for more axes than
+    one, DtypeError for strings with numbers.
 
     Examples
     --------
@@ -84,7 +86,7 @@ def hankel(c: Any, r: Any = None) -> Tensor:
 def circulant(c: Any) -> Tensor:
     """The square matrix whose first column is `c` and whose other columns are each the one before, rolled by one.
 
-    Of the dtype of `c`, which has one axis: ShapeError for more.
+    Of the dtype of `c`; ShapeError for more axes than one.
 
     Examples
     --------
@@ -95,9 +97,7 @@ def circulant(c: Any) -> Tensor:
      [2 1 3]
      [3 2 1]], shape=(3, 3), dtype=int64)
     """
-    column = array(c)
-    if len(column.shape) != 1:
-        raise ShapeError(f"takes a vector, got {column.spec}{at(user_location())}")
+    column = _vector(c)
     n = known(column.shape[0])
     return _placed(column, _difference(n, n) % max(n, 1))
 
