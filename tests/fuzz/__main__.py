@@ -62,6 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--programs", type=int, default=0, help="how many programs with effects")
     parser.add_argument("--compositions", type=int, default=0, help="how many compositions of transforms")
+    parser.add_argument("--aliases", type=int, default=0, help="how many programs for NumPy with aliases")
     parser.add_argument("--exports", type=int, default=0, help="how many exported functions")
     parser.add_argument(
         "--foreign", type=int, default=0, help="how many functions exported for other machines"
@@ -77,6 +78,7 @@ def main() -> int:
         return int(found.kind == "wrong")
     cache = os.environ["TRACEJIT_CACHE_DIR"] = tempfile.mkdtemp(prefix="tracejit-fuzz-")
     counts = {"effects": given.programs, "compositions": given.compositions}
+    counts |= {"aliases": given.aliases}
     counts |= {"exports": given.exports, "foreign": given.foreign}
     tasks, total = _tasks(given.seed, counts), sum(counts.values())
     summary, started = Summary(), time.monotonic()
