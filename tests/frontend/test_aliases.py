@@ -707,3 +707,59 @@ def test_a_part_that_a_loop_writes_to_is_not_the_whole():
 
     with pytest.raises(tf.errors.TracejitError, match="a loop has written to this array"):
         tf.function(program)(np.ones(3), tf.constant(2))
+
+
+# ---- results that NumPy's functions write to an array ---------------------------------------------------------------
+
+
+def into_the_same(x):
+    y = x * 1.0
+    z = y
+    np.add(y, x, out=y)
+    np.exp(y, y)
+    np.clip(y, 0.5, 3.0, out=(y,))
+    return np.sum(np.multiply(z, x, out=z) * y)
+
+
+def into_an_array(x):
+    y = np.zeros((2, 3, 4))
+    np.multiply(x, 2.0, out=y)
+    np.cumsum(y, axis=1, out=y)
+    return np.sum(y**2)
+
+
+def into_a_part(x):
+    y = x * 1.0
+    part = y[:2]
+    np.add(part, 1.0, out=part)
+    return np.sum(y)
+
+
+def into_some(x):
+    y = x * 1.0
+    np.add(y, 1.0, out=y, where=y > 1.0)
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("program", [into_the_same, into_an_array], ids=lambda f: f.__name__)
+def test_results_are_written_to_out(program):
+    for eager in (False, True):
+        check(program, eager=eager)
+    h, direction = 1e-6, np.random.default_rng(0).normal(size=X.shape)
+    slope = (program(X + h * direction) - program(X - h * direction)) / (2 * h)
+    np.testing.assert_allclose(np.sum(tf.function(tf.grad(program))(X) * direction), slope, rtol=1e-6)
+
+
+@MODES
+def test_results_that_out_does_not_take(eager):
+    for program, error in ((into_a_part, "under another name"), (into_some, r"np\.where\(mask")):
+        with pytest.raises((TypeError, tf.errors.TracejitError), match=error):
+            run(program, tf.constant(X), eager=eager)
+    for out, error in (
+        (np.zeros((3, 4), int), "does not cast float64"),
+        (np.zeros(4), "does not fit into out"),
+    ):
+        with pytest.raises(tf.errors.TracejitError, match=error):
+            tf.function(lambda x, out=out: np.sin(x, out=out.copy()))(X)
+    with pytest.raises(TypeError, match=r"write y = np\.add"):
+        np.add(tf.constant(X), 1.0, out=tf.constant(X))

@@ -25,7 +25,7 @@ from ..nodes import node_class
 from .array_writers import fills_arrays, is_for_numpy
 from .arrays import FRESH, MAKING, copying, of_lists
 from .builtins import REPLACED
-from .changing import WRITING
+from .changing import WRITING, into_out
 from .outside import telling
 from .source.expressions import asks, is_literal
 from .source.origins import LIBRARIES, is_users_class
@@ -86,7 +86,7 @@ def callee(f: Any, eager: bool = False) -> Any:
     if kind is Op:
         return f
     if kind is _OF_NUMPY or kind is np.ufunc:
-        return MAKING.get(f) or WRITING.get(f) or of_lists(f)
+        return MAKING.get(f) or WRITING.get(f) or into_out(f, of_lists(f))
     if kind is BuiltinFunctionType or kind is type:
         if f in WRITING:
             return WRITING[f]
@@ -339,6 +339,8 @@ def _is_module_call(node: ast.Call, names: dict[str, Any], eager: bool) -> bool:
         called = getattr(called, attribute, None)
     if called.__hash__ is not None and (called in WRITING or (not eager and called in FRESH)):
         return False
+    if any(k.arg in ("out", None) for k in node.keywords) or len(node.args) > getattr(called, "nin", len(node.args)):
+        return False  # it may write to an array
     passed = any(isinstance(a, ast.Name) and a.id in names for a in node.args)  # it may be a function
     replaced = called.__class__ is FunctionType and called in REPLACED
     return not (passed or replaced or _asks_for_functions(called))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...core.errors import DtypeError, ShapeError, at, user_location
 from ...core.seams import numpy_function
-from ...core.spec import DIFFERENTIABLE
+from ...core.spec import DIFFERENTIABLE, broadcast_shapes
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
@@ -56,6 +57,44 @@ def _writing(theirs: Callable[..., Any], changed: Callable[..., Any]) -> Callabl
         return None
 
     return converted
+
+
+def into_out(theirs: Any, called: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function `theirs`, `called` so: with tensors it writes to what ``out=`` names, as ``x[...] =`` does.
+
+    DtypeError where NumPy would not cast the result, ShapeError where it has more elements, TypeError for ``where=``.
+    """
+
+    @functools.wraps(called)
+    def converted(*args: Any, **kwargs: Any) -> Any:
+        count = theirs.nin if isinstance(theirs, np.ufunc) else len(args)
+        out = kwargs.get("out", args[count] if len(args) == count + 1 else None)
+        target = out[0] if out.__class__ is tuple and len(out) == 1 else out
+        if not isinstance(target, Tensor) and (target.__class__ is not np.ndarray or needing(args[:count]) is None):
+            return called(*args, **kwargs)
+        rest = {name: x for name, x in kwargs.items() if name != "out"}
+        if rest.get("where", True) is not True:
+            raise TypeError(
+                "where= and out= together write to some elements of a tensor: write y = np.where(mask, f(x), y)"
+                f"{at(user_location())}"
+            )
+        return _over(target, called(*args[:count], **rest))
+
+    return converted
+
+
+def _over(target: Any, result: Any) -> Any:
+    """The array that `result` has been written to."""
+    result, wanted = as_tensor(result), np.dtype(getattr(target, "np_dtype", target.dtype))
+    if not np.can_cast(result.np_dtype, wanted, "same_kind"):
+        raise DtypeError(
+            f"NumPy does not cast {result.np_dtype} to the {wanted} of out: leave out= away, or give it an array of "
+            f"{result.np_dtype}{at(user_location())}"
+        )
+    if result.ndim > target.ndim or broadcast_shapes(result.shape, target.shape) != target.shape:
+        raise ShapeError(f"{result.spec} does not fit into out, of shape {target.shape}{at(user_location())}")
+    changed = set_item_shared(result, target, (...,))
+    return as_tensor(changed) if isinstance(changed, Tensor) else changed
 
 
 def _operator(theirs: Callable[..., Any]) -> Callable[..., Any]:

@@ -112,6 +112,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
             except DtypeError:
                 continue
     needed = needing((inputs, kwargs))
+    _refuse_out(kwargs)
     if needed is not None:
         fold = from_face(_FOLDS.get((name, method), ""))
         if fold is not None and len(inputs) == 1 and kwargs.keys() <= {"axis", "keepdims"}:
@@ -130,6 +131,7 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
     module = getattr(function, "__module__", "").removeprefix("numpy").lstrip(".")
     name = f"{module}.{function.__name__}" if module else function.__name__
     needed = needing((args, kwargs))
+    _refuse_out(kwargs)
     if needed is not None:
         ours = from_face(name)
         if callable(ours) and ours is not function:
@@ -137,6 +139,15 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
             if given is not None:
                 return _beside_tapes(ours, *given)
     return _of_values(name, name, function, needed, args, kwargs)
+
+
+def _refuse_out(kwargs: Any) -> None:
+    out = kwargs.get("out")
+    if any(isinstance(x, Tensor) for x in (out if out.__class__ is tuple else (out,))):
+        raise TypeError(
+            "a tensor does not change here: write y = np.add(x, 1.0) for np.add(x, 1.0, out=y); in a function "
+            f"decorated with tracejit.function, out=y does that{at(own_location())}"
+        )
 
 
 def needing(nest: Any) -> Any:
