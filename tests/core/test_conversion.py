@@ -172,3 +172,17 @@ def test_axes_and_sizes_are_integers_of_any_kind():
     assert tf.squeeze(x, axis=np.int64(0)).shape == (1, 3) and tf.squeeze(x, axis=(0, 1)).shape == (3,)
     for size in (3, np.int8(3), tf.constant(3), tf.Variable(3)):
         assert tf.reshape(x, (size, 1)).shape == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [tf.constant, tf.Variable, tf.numpy.sum, tf.function(lambda x: x), lambda x: tf.ones(3, tf.float64) * x,
+     lambda x: tf.convert_to_tensor([x, x]), tf.function(lambda x: x, [tf.TensorSpec([3], tf.float64)])],
+    ids=["constant", "variable", "numpy", "argument", "operand", "list", "signature"],
+)  # fmt: skip
+def test_masked_elements_are_not_taken_for_numbers(take):
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])
+    with pytest.raises(DtypeError, match=r"1 of 3 elements are masked: write x\.filled"):
+        take(masked)
+    take(masked.filled(0.0))
+    take(np.ma.array([1.0, 2.0, 3.0]))  # none is masked

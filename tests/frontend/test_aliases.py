@@ -763,3 +763,14 @@ def test_results_that_out_does_not_take(eager):
             tf.function(lambda x, out=out: np.sin(x, out=out.copy()))(X)
     with pytest.raises(TypeError, match=r"write y = np\.add"):
         np.add(tf.constant(X), 1.0, out=tf.constant(X))
+
+
+@MODES
+def test_a_tensor_in_a_tuple_is_not_written_to(eager):
+    def program(x):
+        rows = tuple(x * 1.0)
+        rows[1][:2] = 0.0
+        return rows[1]
+
+    with pytest.raises(TypeError, match=r"keep what is written to in a list(.|\n)*test_aliases\.py"):
+        run(program, tf.constant(X), eager=eager)

@@ -16,6 +16,7 @@ from .errors import DtypeError, ShapeError, at, user_location
 def to_array(x: Any, dtype: Any = None) -> np.ndarray:
     """A fresh, native, read-only ndarray of `x`; Python numbers get the default dtypes, NumPy's keep theirs."""
     chosen = dtype is not None
+    _refuse_mask(x)
     if not chosen:
         dtype = default_dtype(x)
     elif np.dtype(dtype).kind in "iu" and python_kind(x) in (float, complex) and np.size(x):
@@ -54,6 +55,24 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
         array = array.astype(array.dtype.newbyteorder("="))
     array.flags.writeable = False
     return array
+
+
+def plain_array(x: Any) -> np.ndarray:
+    """What ``np.asarray`` makes of it; DtypeError where that would lose a mask."""
+    _refuse_mask(x)
+    return np.asarray(x)
+
+
+def _refuse_mask(x: Any) -> None:
+    """DtypeError for a masked array of NumPy's with masked elements: a tensor would show the numbers below the mask."""
+    if x.__class__ in (list, tuple) and x and isinstance(x[0], np.ndarray):
+        for part in x:
+            _refuse_mask(part)
+    if isinstance(x, np.ndarray) and x.__class__ is not np.ndarray and np.any(getattr(x, "mask", False)):
+        raise DtypeError(
+            f"a tensor has no mask, and {np.sum(x.mask)} of {x.size} elements are masked: write x.filled(value), or "
+            f"pass x.data and x.mask on their own{at(user_location())}"
+        )
 
 
 def _filled(x: Any, dtype: np.dtype | None) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.arrays import plain_array
 from ..core.errors import FAILURES, DtypeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Overwritten, Tensor
@@ -156,7 +157,7 @@ def _plain(x: Any) -> Tensor:
         return as_tensor(x)
     if x.__class__ in (list, tuple) and _holds_tensors(x):
         return convert_to_tensor([array(v) for v in x])
-    return as_tensor(np.asarray(x))
+    return as_tensor(plain_array(x))
 
 
 def _holds_tensors(x: Any) -> bool:

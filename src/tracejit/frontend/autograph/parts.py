@@ -130,6 +130,10 @@ def _changed(x: Any, indices: Sequence[Any], change: Change) -> Any:
         return change(x, index)
     part = item_of(x, index)
     new = _changed(part, inner, change)
+    if new is not part and isinstance(x, tuple) and isinstance(part, Tensor):
+        raise TypeError(
+            f"a tuple cannot be given the changed tensor: keep what is written to in a list{at(user_location())}"
+        )
     return x if new is part else _set(x, index, new)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ...core.arrays import plain_array
 from ...core.dataclass import dataclass
 from ...core.dim import Assumptions, Dim, Size, substitute
 from ...core.dtype import DTYPES, DType
@@ -264,7 +265,7 @@ def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         if isinstance(x, Tensor):
             specs.append(x.spec)
         elif isinstance(x, (np.ndarray, np.generic)):
-            x = np.asarray(x) if x.dtype.kind not in "OSU" else as_tensor(x).array
+            x = plain_array(x) if x.dtype.kind not in "OSU" else as_tensor(x).array
             specs.append(_spec_of(x))
         elif isinstance(x, TensorSpec):
             specs.append(x)
@@ -345,7 +346,7 @@ def _converted(x: Any, spec: TensorSpec) -> Any:
     if isinstance(x, (Tensor, Variable)):
         return as_tensor(x)
     if isinstance(x, np.ndarray) and x.dtype == spec.dtype:
-        return np.asarray(x)
+        return plain_array(x)
     if x is None:
         raise SignatureError(f"None where the input_signature says {spec}{at(user_location())}")
     return as_tensor(x, spec.dtype)
