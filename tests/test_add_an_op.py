@@ -68,9 +68,10 @@ def test_the_registry_tests_cover_the_examples_and_find_them_right(tmp_path: Pat
     tests = [
         f"tests/{name}" for name in ("test_every_op.py", "test_every_op_in_each_mode.py", "core/test_laws.py")
     ]
-    further = ["tests/compiler/test_math.py", "tests/compiler/test_scalars.py", "tests/test_places.py"]
-    chosen = f"{COMPOSED} or {CODED} or (code and not every_op and not laws and not places)"
-    done = run(folder, "-v", "-k", chosen, "-o", "addopts=--import-mode=importlib", *tests, *further)
+    further = ["tests/compiler/test_math.py", "tests/compiler/test_scalars.py"]
+    few, of_all = "test_a_scalar_operation_is_known_in_few_places", "tests/test_places.py"
+    chosen = f"{COMPOSED} or {CODED} or {few} or (code and not every_op and not laws and not places)"
+    done = run(folder, "-v", "-k", chosen, "-o", "addopts=--import-mode=importlib", *tests, *further, of_all)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     passed = [line for line in done.stdout.splitlines() if "PASSED" in line]
     for name in (COMPOSED, CODED):
@@ -78,6 +79,7 @@ def test_the_registry_tests_cover_the_examples_and_find_them_right(tmp_path: Pat
         assert asked >= LEAST, done.stdout[-1000:]
     for test in further:
         assert any(CODED in line and test in line for line in passed), done.stdout[-1000:]
+    assert any(few in line for line in passed), done.stdout[-1000:]  # of all operations
     public = "import tracejit; print(float(tracejit.math.exp10(2.0)))"
     done = subprocess.run(
         [sys.executable, "-c", public],

@@ -69,7 +69,7 @@ FURTHER = {
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),
     "tanh": ("ops/dense_layer.py",),
-    "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
+    "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py", "ops/tensor/memory/overlaps.py"),
     "and": (
         "frontend/tape/gradient_tape.py",
         "ops/elementwise/bits.py",

@@ -74,13 +74,17 @@ def cases() -> list[Case]:
     ]
 
 
+#: A library with products for three kinds of processors; objects have names and relocations for the linker besides.
+LARGEST = {".so": 64 << 10, ".o": 72 << 10, ".a": 72 << 10}
+
+
 def written(cases: list[Case], folder: Path, kind: str = ".so", target: str | None = None) -> list[str]:
     found = []
     for case in cases:
         found.append(f"lib{case.artifact.name}{kind}")
         case.artifact.write(folder / f"{case.artifact.name}.h", target)
         case.artifact.write(folder / found[-1], target)
-        assert (folder / found[-1]).stat().st_size < 1 << 16
+        assert (folder / found[-1]).stat().st_size < LARGEST[kind]
     return found
 
 

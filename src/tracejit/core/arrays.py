@@ -68,9 +68,10 @@ def _refuse_mask(x: Any) -> None:
     if x.__class__ in (list, tuple) and x and isinstance(x[0], np.ndarray):
         for part in x:
             _refuse_mask(part)
-    if isinstance(x, np.ndarray) and x.__class__ is not np.ndarray and np.any(getattr(x, "mask", False)):
+    mask = getattr(x, "mask", False) if isinstance(x, np.ndarray) and x.__class__ is not np.ndarray else False
+    if mask is not False and np.any(mask):
         raise DtypeError(
-            f"a tensor has no mask, and {np.sum(x.mask)} of {x.size} elements are masked: write x.filled(value), or "
+            f"a tensor has no mask, and {np.sum(mask)} of {x.size} elements are masked: write x.filled(value), or "
             f"pass x.data and x.mask on their own{at(user_location())}"
         )
 

@@ -18,6 +18,8 @@ from ...ops.tensor.memory.shared import note_written
 from ...ops.tensor.numpy_protocol import needing
 from .parts import BINARY, set_item_shared
 
+COMPARES_FOR_CALLERS = True
+
 _SAME = object()
 
 
