@@ -63,13 +63,11 @@ FURTHER = {
         *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py"),
     ),
     # attributes of arrays that show a part of them
-    **dict.fromkeys(
-        ("real", "imag"), ("frontend/autograph/source/sharing.py", "ops/tensor/memory/overlaps.py")
-    ),
+    **dict.fromkeys(("real", "imag"), ("frontend/autograph/source/sharing.py",)),
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),
     "tanh": ("ops/dense_layer.py",),
-    "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py", "ops/tensor/memory/overlaps.py"),
+    "bitcast": ("compiler/loopir/interpreter.py", "compiler/loopir/verifier.py"),
     "and": (
         "frontend/tape/gradient_tape.py",
         "ops/elementwise/bits.py",

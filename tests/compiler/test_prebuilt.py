@@ -101,12 +101,12 @@ def test_those_of_another_text_or_damaged_ones_are_not_taken(monkeypatch, tmp_pa
 
 
 def test_llvm_is_not_asked_for_them(monkeypatch):
-    name, machine = "gemm_f64_shared", cpu.host()
-    kept = prebuilt.found(name, machine)
+    name, target = "gemm_f64_shared", cpu.host()
+    kept = prebuilt.found(name, target)
     if kept is None:
         pytest.skip("there are none for this machine")
     monkeypatch.setattr(diskcache, "get", lambda key: None)
     monkeypatch.setattr(diskcache, "put", lambda key, payload: None)
     monkeypatch.setattr(kernels, "made_kernel", lambda *_: pytest.fail("it was made"))
-    taken = kernels.library_kernel(name, machine)
+    taken = kernels.library_kernel(name, target)
     assert taken.image == kept.image

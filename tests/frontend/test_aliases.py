@@ -756,8 +756,8 @@ def test_results_that_out_does_not_take(eager):
         with pytest.raises((TypeError, tf.errors.TracejitError), match=error):
             run(program, tf.constant(X), eager=eager)
     for out, error in (
-        (np.zeros((3, 4), int), "does not cast float64"),
-        (np.zeros(4), "does not fit into out"),
+        (np.zeros((3, 4), int), "does not write float64 into an array of int64: leave out="),
+        (np.zeros(4), "does not fit into the array"),
     ):
         with pytest.raises(tf.errors.TracejitError, match=error):
             tf.function(lambda x, out=out: np.sin(x, out=out.copy()))(X)

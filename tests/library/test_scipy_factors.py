@@ -106,6 +106,13 @@ DIFFERENTIATED = {
         lambda a: tf.reduce_sum(tf.sin(linalg.lu(a, permute_l=True)[0])),
         (np.stack([SQUARE, SYMMETRIC]),),
     ),
+    "lu of complex stacks": (
+        lambda a: sum(
+            tf.reduce_sum(tf.sin(tf.math.real(x)) * tf.cos(tf.math.imag(x)))
+            for x in linalg.lu(tf.complex(a, a[:, ::-1] / 2.0))[1:]
+        ),
+        (np.stack([SQUARE, SYMMETRIC / 4.0]),),
+    ),
     **{
         f"lu_solve {trans}": (
             lambda a, b, trans=trans: tf.reduce_sum(tf.sin(linalg.lu_solve(linalg.lu_factor(a), b, trans))),
@@ -156,10 +163,12 @@ def test_derivatives_of_first_and_second_order(name, mode):
 
 
 def test_each_of_a_stack_by_itself():
-    stack = np.stack([SQUARE, SYMMETRIC, SQUARE.T])
-    found = tf.vmap(lambda a: linalg.lu(a))(stack)
-    for x, y in zip(found, linalg.lu(stack), strict=True):
-        np.testing.assert_array_equal(x, y)
+    for stack in (np.stack([SQUARE, SYMMETRIC, SQUARE.T]), np.stack([COMPLEX, COMPLEX.T])):
+        found = tf.vmap(lambda a: linalg.lu(a))(stack)
+        alone = [linalg.lu(a) for a in stack]
+        for x, y, z in zip(found, linalg.lu(stack), zip(*alone, strict=True), strict=True):
+            np.testing.assert_array_equal(x, y)
+            np.testing.assert_array_equal(x, np.stack(z))
 
 
 @modes

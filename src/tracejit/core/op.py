@@ -198,7 +198,7 @@ class Op:
         What it is: ``elementwise`` (broadcasts, promotes), ``elementary`` (many operations per element), ``reduce``
         (folds axes of its input), ``takes_text`` (strings too), ``multiple`` (always returns a tuple), ``runs_graphs``
         (its kernel calls other ops), ``literal`` (its attribute `value` is the result), ``internal`` (nobody calls
-        it), ``part_of_numbers`` (of an array of NumPy's a view).
+        it), ``numpy_view`` (of an array of NumPy's a view).
         How it becomes code: ``complex_by_kernel`` (of complex numbers as by the lowering `Callback`).
         When to compute it: ``view`` (of its first input, or as cheap: always again), ``cheap`` (never kept),
         ``expensive`` (never again).

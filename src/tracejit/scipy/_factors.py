@@ -51,7 +51,7 @@ def lu(a: Any, permute_l: bool = False, *, p_indices: bool = False) -> tuple[Ten
     [[0.0, 1.0], [1.0, 0.0]] [[1.0, 0.0], [0.25, 1.0]] [[4.0, 4.0], [0.0, 1.0]]
     """
     x = wide_floats(a)
-    packed, _, order = ops.lu(x)
+    packed, _, order = matrices.of_matrices(ops.lu, x)
     low, up = triangles(packed)
     inverse = ops.row_order(order, count=x.shape[-2], inverse=True)
     if permute_l:
@@ -77,7 +77,7 @@ def lu_factor(a: Any) -> tuple[Tensor, Tensor]:
     >>> print(factors.numpy().tolist(), rows)
     [[4.0, 4.0], [0.25, 1.0]] tf.Tensor([1 1], shape=(2,), dtype=int32)
     """
-    packed, rows, _ = ops.lu(wide_floats(a))
+    packed, rows, _ = matrices.of_matrices(ops.lu, wide_floats(a))
     return packed, rows
 
 

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import DtypeError, ShapeError, at, user_location
+from ...core.errors import at, user_location
 from ...core.seams import numpy_function
-from ...core.spec import DIFFERENTIABLE, broadcast_shapes
+from ...core.spec import DIFFERENTIABLE, TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
+from ...ops.tensor.memory.programs import require_fits
 from ...ops.tensor.memory.shared import note_written
 from ...ops.tensor.numpy_protocol import needing
 from .parts import BINARY, set_item_shared
 
+#: Functions of NumPy's that are called from here compare sizes for the program, see `core.asking`.
 COMPARES_FOR_CALLERS = True
 
 _SAME = object()
@@ -87,15 +89,10 @@ def into_out(theirs: Any, called: Callable[..., Any]) -> Callable[..., Any]:
 
 def _over(target: Any, result: Any) -> Any:
     """The array that `result` has been written to."""
-    result, wanted = as_tensor(result), np.dtype(getattr(target, "np_dtype", target.dtype))
-    if not np.can_cast(result.np_dtype, wanted, "same_kind"):
-        raise DtypeError(
-            f"NumPy does not cast {result.np_dtype} to the {wanted} of out: leave out= away, or give it an array of "
-            f"{result.np_dtype}{at(user_location())}"
-        )
-    if result.ndim > target.ndim or broadcast_shapes(result.shape, target.shape) != target.shape:
-        raise ShapeError(f"{result.spec} does not fit into out, of shape {target.shape}{at(user_location())}")
-    changed = set_item_shared(result, target, (...,))
+    written = as_tensor(result)
+    array = target.spec if isinstance(target, Tensor) else TensorSpec(target.shape, target.dtype)
+    require_fits(written, array, "leave out= away")
+    changed = set_item_shared(written, target, (...,))
     return as_tensor(changed) if isinstance(changed, Tensor) else changed
 
 

@@ -70,7 +70,7 @@ def _sizes_taken(node: Any, inputs: Sequence[tuple[Size, ...]]) -> tuple[Size, .
     batch=lambda batch, x, *, slices: ops.slice(x, slices=every(batch, slices)),
     over_rows=lambda rows, attrs: {"slices": ((0, rows, 1), *attrs["slices"])},
     size_rule=_sizes_taken,
-    traits=("view",),
+    traits=("view", "numpy_view"),
     samples=(
         sample((4, 5), slices=_INSIDE, complex=True),
         sample((4,), slices=((0, 2, 2),)),
@@ -283,7 +283,7 @@ def _window_nests(b: Any, out: TensorSpec, x: Any, starts: Any, *, sizes: tuple[
     lower=Nests(_window_nests),
     canonicalize=_canonical_window,
     batch=batch_dynamic_slice,
-    traits=("partial_access", "may_fail"),
+    traits=("partial_access", "may_fail", "numpy_view"),
     samples=(
         sample((4, 5), (2,), sizes=(2, 3), dtypes=("float", "index:3"), complex=True),
         sample((4,), (1,), sizes=(1,), dtypes=("float", "index:4")),

@@ -22,7 +22,7 @@ from ..lowering import Nests, Reindex
 from ..symbolic_values import checked_size_of, same_sizes, sizes_in
 from .reduce import axes_of, one_axis, whole
 
-VIEW = ("view",)
+VIEW, _NUMPY_VIEW = ("view",), ("view", "numpy_view")
 
 
 def sizes_of(shape: Any) -> tuple[Size, ...]:
@@ -100,7 +100,7 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     batch=lambda batch, x, *, shape: ops.reshape(x, shape=(batch.size, *shape)),
     over_rows=lambda rows, attrs: {"shape": (rows, *attrs["shape"])},
     size_rule=same_sizes,
-    traits=VIEW,
+    traits=_NUMPY_VIEW,
     samples=(
         sample((2, 3), shape=(3, 2), complex=True),
         sample((4,), shape=(2, 1, 2)),
@@ -163,7 +163,7 @@ def _with_sizes_kernel(x: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     kernel=_with_sizes_kernel,
     lower=Reindex(lambda v, out, *, shape: v.reshaped(out.shape)),
     batch=lambda batch, x, *, shape: ops.with_sizes(x, shape=(batch.size, *shape)),
-    traits=VIEW,
+    traits=_NUMPY_VIEW,
     samples=(sample((2, 3), shape=(2, 3), complex=True),),
 )
 def with_sizes(x: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
@@ -197,7 +197,7 @@ def _canonical_transpose(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[
     batch=batch_transpose,
     over_rows=lambda rows, attrs: {"perm": (0, *(p + 1 for p in attrs["perm"]))},
     size_rule=same_sizes,
-    traits=VIEW,
+    traits=_NUMPY_VIEW,
     samples=(sample((2, 3), perm=(1, 0), complex=True), sample((2, 3, 4), perm=(1, 2, 0))),
 )
 def transpose(a: TensorSpec, *, perm: tuple[int, ...]) -> TensorSpec:
@@ -239,7 +239,7 @@ def _to_shape(inputs: Sequence[Any], attrs: Attrs) -> tuple[Sequence[Any], Attrs
     lower=Reindex(lambda v, out, *, shape: v.broadcast(out.shape)),
     canonicalize=_to_shape,
     batch=lambda batch, x, *, shape: ops.broadcast_to(aligned(x, len(shape)), shape=(batch.size, *shape)),
-    traits=VIEW,
+    traits=_NUMPY_VIEW,
     samples=(sample((3,), shape=(2, 3), complex=True), sample((2, 1), shape=(2, 4)), sample((), shape=(2,))),
 )
 def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:

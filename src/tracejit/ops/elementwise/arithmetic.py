@@ -393,7 +393,7 @@ def _lift(g: Any, x: Any) -> Any:
     linear=True,
     kernel=lambda x: np.asarray(x.real),
     lower=Scalar("real"),
-    traits=(*ELEMENTWISE, "part_of_numbers"),
+    traits=(*ELEMENTWISE, "numpy_view"),
     samples=unary(complex=True),
 )
 def real(x: TensorSpec) -> TensorSpec:
@@ -406,7 +406,7 @@ def real(x: TensorSpec) -> TensorSpec:
     linear=True,
     kernel=lambda x: x.imag if x.dtype.kind == "c" and x.ndim else np.array(x.imag),
     lower=Scalar("imag"),
-    traits=(*ELEMENTWISE, "part_of_numbers"),
+    traits=(*ELEMENTWISE, "numpy_view"),
     samples=unary(complex=True),
 )
 def imag(x: TensorSpec) -> TensorSpec:

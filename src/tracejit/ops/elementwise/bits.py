@@ -258,7 +258,7 @@ def _resized(input: Tensor, size: int) -> Tensor:
     lower=Compose(_bitcast_by_parts),
     canonicalize=_canonical_bitcast,
     batch=_batch_bitcast,
-    traits=("may_fail",),
+    traits=("may_fail", "numpy_view"),
     samples=(
         *(sample((2, 2), type=d, dtypes=("int32",)) for d in ("float32", "int8", "int64")),
         sample((3,), type="uint16", dtypes=("float32",)),
@@ -269,9 +269,9 @@ def _resized(input: Tensor, size: int) -> Tensor:
 def bitcast(input: TensorSpec, *, type: str) -> TensorSpec:
     """The bits of numbers `input`, taken for numbers of another dtype, `type`.
 
-    Gradients flow only between complex numbers and the floats that they are made of, as complex64 and float32.
     Where those are smaller, an axis for the parts of each number is added at the end, the lowest bits first; where they
-    are larger, the last axis is that, and goes. DtypeError for bools and strings; ShapeError where the last axis does
+    are larger, the last axis is that, and goes. Gradients flow only between complex numbers and the floats that they
+    are made of, as complex64 and float32. DtypeError for bools and strings; ShapeError where the last axis does
     not make one number.
 
     Examples

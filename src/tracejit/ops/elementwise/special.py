@@ -52,9 +52,9 @@ _MOST_ORDERS = 170  # the factorial of more is no float
 
 
 def derivative_number(order: int) -> None:
-    """Shape rule: which derivative is meant, where 0 is the function itself; ValueError where there is none."""
+    """Shape rule: which derivative, 0 for the function itself, or which function of a family; ValueError for others."""
     if not 0 <= order <= _MOST_ORDERS:
-        raise ValueError(f"the order of a derivative is 0 or more, at most {_MOST_ORDERS}, got {order}")
+        raise ValueError(f"the order is 0 or more, at most {_MOST_ORDERS}, got {order}")
 
 
 @defop(

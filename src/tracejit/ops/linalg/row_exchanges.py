@@ -19,7 +19,7 @@ from ...core.tracing.loop_form import INDEX
 from ..arrays.shape import expand_dims
 from ..lowering import Callback
 from .products import swapped
-from .stacks import one_by_one
+from .stacks import KNOWN, by_stacks, one_by_one
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
@@ -124,15 +124,16 @@ def _lu_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     vjp=Joint(_lu_vjp),
     kernel=one_by_one(_eliminated),
     lower=Callback(),
-    batch=lambda batch, a: ops.lu(a),
+    batch=by_stacks("lu"),
     traits=("expensive", "multiple"),
 )
 def lu(a: TensorSpec) -> tuple[TensorSpec, ...]:
     """L and U of matrices ``(..., m, n)`` in one, int32 numbers of the rows exchanged, and the int64 order of rows.
 
-    ``L @ U`` are the rows of `a` in that order. ShapeError for vectors.
+    ``L @ U`` are the rows of `a` in that order. Stacks are of float32 or float64. ShapeError for vectors.
     """
-    require(len(floating(a).shape) >= 2, f"takes matrices, got {shape_text(a.shape)}")
+    known = len(floating(a).shape) == 2 or (len(a.shape) > 2 and a.dtype in KNOWN)
+    require(known, f"takes a matrix, got {shape_text(a.shape)}")
     *lead, m, n = a.shape
     pivots = TensorSpec((*lead, minimum(m, n)), _INT32)
     return a, pivots, TensorSpec((*lead, m), _INT64)

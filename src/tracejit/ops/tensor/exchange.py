@@ -37,8 +37,8 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 def lent_array(array: np.ndarray) -> np.ndarray:
     """The same, of which parts keep it alive: NumPy's views keep but what owns their memory, if that is an array."""
-    view = read_only(array)
-    return view if view.dtype.kind in "OV" else np.asarray(memoryview(view))  # type: ignore[arg-type]
+    view: Any = read_only(array)
+    return view if view.dtype.kind in "OV" else np.asarray(memoryview(view))
 
 
 def _namespace(self: Any, /, *, api_version: str | None = None) -> Any:

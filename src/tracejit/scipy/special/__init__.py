@@ -317,7 +317,7 @@ def expn(n: int, x: Any) -> Tensor:
     >>> print(special.expn(2, [0.0, 1.0]))
     tf.Tensor([1.         0.14849551], shape=(2,), dtype=float64)
     """
-    return ops.expn(floats(x), order=_further.order_of(n))
+    return ops.expn(floats(x), order=_whole(n, 0))
 
 
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor:
@@ -351,9 +351,10 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
 # ---- Bessel functions -----------------------------------------------------------------------------------
 
 
-def _whole(n: Any) -> int:
-    if int(n) != n:
-        raise ValueError(f"takes an order that is a Python integer, got {n!r}{at(user_location())}")
+def _whole(n: Any, least: float = -np.inf) -> int:
+    if isinstance(n, Tensor) or int(n) != n or n < least:
+        beyond = "" if least == -np.inf else f" from {least} on"
+        raise ValueError(f"takes an order that is a Python integer{beyond}, got {n!r}{at(user_location())}")
     return int(n)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import at, user_location
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...nn import activations
@@ -160,10 +159,3 @@ def poch(z: Any, m: Any, sign: Callable[[Any], Any]) -> Any:
     turned = ops.stop_gradient(sign(z) * sign(z + m))
     turned = ops.where(ops.logical_or(ops.equal(z, 0.0), ops.equal(z + m, 0.0)), np.nan, turned)
     return _whole(ops.exp(_log_ratio(z, m)) * turned, z, m)
-
-
-def order_of(n: Any) -> int:
-    """ValueError unless it is a Python integer that is not negative."""
-    if isinstance(n, Tensor) or int(n) != n or n < 0:
-        raise ValueError(f"takes an order that is a Python integer from 0 on, got {n!r}{at(user_location())}")
-    return int(n)

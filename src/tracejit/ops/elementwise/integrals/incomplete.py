@@ -32,6 +32,7 @@ _MOST_TERMS = 20_000
 
 
 def stirling_rest(z: Any) -> Any:
+    """What Stirling's formula leaves out of ``log(gamma(z))``, exact to rounding for large `z`."""
     return sum(b / (2 * k * (2 * k - 1) * z ** (2 * k - 1)) for k, b in enumerate(BERNOULLI, 1))
 
 

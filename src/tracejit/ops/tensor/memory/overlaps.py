@@ -25,15 +25,10 @@ from ....core.tracing.trace import Trace
 from .programs import stale_read
 from .storage import saved_in_logs
 
-#: Ops of which the result is in NumPy a view of the first input.
-_VIEWS = frozenset(
-    ("reshape", "with_sizes", "transpose", "broadcast_to", "slice", "dynamic_slice", "real", "imag", "bitcast")
-)
-
 
 def is_view(op: Op) -> bool:
     """Is what an op gives, of an array of NumPy's, a view of that?"""
-    return op.name in _VIEWS
+    return "numpy_view" in op.traits
 
 
 class Part(NamedTuple):
@@ -193,7 +188,7 @@ class _Array:
     def memory(self) -> np.ndarray | None:
         """None where its size is open."""
         if self._memory is None and not self.spec.symbolic:
-            self._memory = np.empty(self.spec.shape, np.complex64 if self.spec.dtype.kind == "c" else np.int8)
+            self._memory = np.empty(self.spec.shape, np.int8 if self.spec.dtype.kind == "O" else self.spec.dtype)
         return self._memory
 
 
@@ -261,12 +256,9 @@ def _viewed(memory: np.ndarray | None, steps: Sequence[Part]) -> np.ndarray | No
     for step in steps:
         if memory is None or step.op is None or step.spec.symbolic:
             return None
-        name, whole = step.op.name, memory
-        if name in ("real", "imag"):
-            memory = getattr(memory, name) if memory.dtype.kind == "c" else memory if name == "real" else None
-            continue
-        if name in ("dynamic_slice", "bitcast"):
+        if len(step.op.tensors) > 1:  # which part it is shows only when it runs
             return None
+        whole = memory
         try:
             memory = step.op.kernel(memory, **step.attrs)
         except (TypeError, ValueError):  # sizes among the attributes

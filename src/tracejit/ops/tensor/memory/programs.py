@@ -12,6 +12,7 @@ import numpy as np
 
 from ....core.errors import DtypeError, Location, ShapeError, at, is_internal, user_location
 from ....core.op import ops
+from ....core.spec import TensorSpec
 from ....core.tensor import Tensor
 
 #: Of code: is it a program for NumPy? Empty where its callers tell, None where they may, but do not say no.
@@ -72,21 +73,23 @@ def in_its_place(x: Tensor, result: Any) -> Any:
     """
     if result.__class__ is not Tensor or not x.ndim or result.spec == x.spec or not is_program_for_numpy():
         return result
-    if result.ndim != x.ndim or any(
-        m != n for m, n in zip(result.shape, x.shape, strict=True) if m.__class__ is n.__class__ is int
-    ):
+    require_fits(result, x.spec, "write x = x + v, which is another array")
+    return result if result.np_dtype == x.np_dtype else ops.cast(result, dtype=x.np_dtype)
+
+
+def require_fits(result: Tensor, array: TensorSpec, remedy: str) -> None:
+    """DtypeError where NumPy casts no such numbers to those of an array that it writes to, ShapeError for too many."""
+    sizes = zip(result.shape[::-1], array.shape[::-1], strict=False)
+    if result.ndim > len(array.shape) or any(m not in (1, n) for m, n in sizes if m.__class__ is n.__class__ is int):
         raise ShapeError(
-            f"an array does not grow: {result.spec} does not fit into the array of {x.spec} that is written to, write "
-            f"x = x + v{at(user_location())}"
+            f"an array does not grow: {result.spec} does not fit into the array of {array} that is written to, "
+            f"{remedy}{at(user_location())}"
         )
-    if result.np_dtype == x.np_dtype:
-        return result
-    if not np.can_cast(result.np_dtype, x.np_dtype, "same_kind"):
+    if not np.can_cast(result.np_dtype, array.dtype, "same_kind"):
         raise DtypeError(
-            f"NumPy does not write {result.np_dtype} into an array of {x.np_dtype}: write x = x + v, which is another "
-            f"array, or convert the value, as by v.astype(x.dtype){at(user_location())}"
+            f"NumPy does not write {result.np_dtype} into an array of {array.dtype}: {remedy}, or convert the value, "
+            f"as by v.astype(x.dtype){at(user_location())}"
         )
-    return ops.cast(result, dtype=x.np_dtype)
 
 
 # ---- what is said ---------------------------------------------------------------------------------------

@@ -111,22 +111,24 @@ _Memories = list[tuple[weakref.ref[np.ndarray], np.ndarray, np.ndarray | None]]
 _before: dict[int, _Memories] = {}
 #: What they became, by the ``id()`` of what owned them before.
 _after: dict[int, _Memories] = {}
-#: The views of memory of tensors that NumPy has been given, and keeps as long as an array of its own has that memory.
-_lent: list[weakref.ref[np.ndarray]] = []
-_look_at = 100  # so many, and those that were given back are dropped
+#: The views of memory of tensors that NumPy has been given, by the ``id()`` of the reference; an array of its own with
+#: that memory keeps them.
+_lent: dict[int, weakref.ref[np.ndarray]] = {}
 
 
 def lent(view: np.ndarray) -> None:
     """NumPy gets a view of the memory of a tensor."""
-    global _look_at
-    _lent.append(weakref.ref(view))
-    if len(_lent) >= _look_at:
-        _lent[:] = [r for r in _lent if r() is not None]
-        _look_at = 100 + 2 * len(_lent)
+    reference = weakref.ref(view, _given_back)
+    _lent[id(reference)] = reference
+
+
+def _given_back(reference: weakref.ref[np.ndarray]) -> None:
+    _lent.pop(id(reference), None)
 
 
 def _is_lent(owner: np.ndarray) -> bool:
-    return any(view is not None and _owner(view) is owner for view in [r() for r in _lent])
+    views = [reference() for reference in list(_lent.values())]
+    return any(view is not None and _owner(view) is owner for view in views)
 
 
 def is_held(payload: np.ndarray) -> bool:
@@ -147,21 +149,19 @@ def note_written(tensor: Tensor, new: Tensor, index: Any = ...) -> None:
 
     `new` is what the name that it is written by stands for from now on.
     """
-    if not tensor.spec.shape or not is_program_for_numpy():
-        return
-    now = state.interpreter
-    if isinstance(now, Trace):
-        note_in_trace(now, tensor, new, index)
-        return
-    for guard in state.guards:
-        guard.note_written(tensor, new, index)
-    payload: Any = tensor._payload
-    if not state.guards and payload.__class__ is np.ndarray:
+    now, payload = state.interpreter, tensor._payload
+    if now is None and not state.guards and payload.__class__ is np.ndarray:
         note_written_eagerly(payload, new._payload, index)
+    elif tensor.spec.shape and is_program_for_numpy():
+        if isinstance(now, Trace):
+            note_in_trace(now, tensor, new, index)
+        else:
+            for guard in state.guards:
+                guard.note_written(tensor, new, index)
 
 
 def note_written_eagerly(payload: np.ndarray, new: np.ndarray, index: Any = ...) -> None:
-    """A program for NumPy has written to a part of what this memory was, which something else holds, and `new` is."""
+    """A program for NumPy has written to a part of what this memory was, which others may hold, and `new` is."""
     if not payload.ndim or not is_program_for_numpy():
         return
     owner = _owner(payload)

@@ -403,8 +403,7 @@ def array_written(x: np.ndarray) -> None:
 
 def _noted_view(op: Any, inputs: Sequence[Tensor], result: Tensor) -> None:
     """What ops make of an array of NumPy's may be a view or a copy to the program; who knows says so later."""
-    viewing = op.__name__ in _VIEWING or "part_of_numbers" in op.traits
-    if viewing and result.__class__ is Tensor and result.ndim and is_in_place(inputs[0]):
+    if "numpy_view" in op.traits and result.__class__ is Tensor and result.ndim and is_in_place(inputs[0]):
         seen_as(result, inputs[0], _view_or_copy)
 
 
@@ -413,9 +412,6 @@ def _view_or_copy(whole: Tensor) -> Tensor:
         "this was taken out of an array of NumPy's that has been written to since, as a view or as a copy: take it "
         f"with x[...], which is a view, or with .copy(){at(user_location())}"
     )
-
-
-_VIEWING = frozenset(("reshape", "with_sizes", "transpose", "broadcast_to", "slice"))
 
 
 def _told(what: str) -> str:
