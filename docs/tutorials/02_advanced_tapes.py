@@ -174,7 +174,7 @@ with tf.GradientTape() as t2:
     g1_mag = tf.norm(g1)
 dg1_mag = t2.gradient(g1_mag, layer.trainable_variables)
 print([variable.shape for variable in dg1_mag])
-#> [(5, 10), (10,)]
+#> [TensorShape([5, 10]), TensorShape([10])]
 
 # %% [markdown]
 # ## Jacobians

@@ -88,7 +88,7 @@ def network():
 
 model = network()
 print(model(points).shape, [v.shape for v in model.trainable_variables])
-#> (200, 1) [(2, 16), (16,), (16, 1), (1,)]
+#> (200, 1) [TensorShape([2, 16]), TensorShape([16]), TensorShape([16, 1]), TensorShape([1])]
 
 # %% [markdown]
 # ## A compiled step, with metrics

@@ -14,7 +14,28 @@ def test_it_is_a_tuple_that_equals_lists():
     assert shape == (2, 3) and (2, 3) == shape and shape == [2, 3] and [2, 3] == shape
     assert shape != [3, 2] and not shape != [2, 3] and shape != 2 and shape is not None
     assert hash(shape) == hash((2, 3)) and {(2, 3): "found"}[shape] == "found"
-    assert str(shape) == repr(shape) == "(2, 3)"
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "code"),
+    [
+        ([2, 3], "(2, 3)", "TensorShape([2, 3])"),
+        ([4], "(4,)", "TensorShape([4])"),
+        ([], "()", "TensorShape([])"),
+        ([None, 3], "(None, 3)", "TensorShape([None, 3])"),
+        (None, "<unknown>", "TensorShape(None)"),
+    ],
+)
+def test_printed_as_a_tuple_and_shown_as_what_makes_it(given, text, code):
+    shape = tf.TensorShape(given)
+    assert str(shape) == f"{shape}" == text
+    assert repr(shape) == f"{shape!r}" == code and repr([shape]) == f"[{code}]"
+    assert eval(code, vars(tf)) == shape
+
+
+def test_tensors_and_variables_say_their_shape():
+    assert repr(tf.zeros((2, 3)).shape) == repr(tf.Variable(tf.zeros((2, 3))).shape) == "TensorShape([2, 3])"
+    assert repr(tf.zeros((2, 3)).shape[1:]) == "TensorShape([3])"
 
 
 def test_parts_and_sums_are_shapes():

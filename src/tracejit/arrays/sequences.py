@@ -35,7 +35,7 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
     >>> import tracejit as tf
     >>> a, b = tf.identity_n([tf.ones(2), tf.zeros(3)])
     >>> a.shape, b.shape
-    ((2,), (3,))
+    (TensorShape([2]), TensorShape([3]))
     """
     return [ops.identity(x) for x in input]
 
@@ -100,7 +100,7 @@ def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
     --------
     >>> import tracejit as tf
     >>> tf.broadcast_static_shape((2, 1), (3,))
-    (2, 3)
+    TensorShape([2, 3])
     """
     return TensorShape(broadcast_shapes(sizes_of(shape_x), sizes_of(shape_y)))
 

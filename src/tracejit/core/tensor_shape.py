@@ -30,7 +30,9 @@ class TensorShape(tuple[Any, ...]):
     >>> import tracejit as tf
     >>> shape = tf.zeros((2, 3)).shape
     >>> shape, shape == [2, 3], shape.as_list(), shape.rank, shape.num_elements()
-    ((2, 3), True, [2, 3], 2, 6)
+    (TensorShape([2, 3]), True, [2, 3], 2, 6)
+    >>> print(shape, tuple(shape))
+    (2, 3) (2, 3)
     >>> tf.TensorShape([None, 3]).is_compatible_with(shape)
     True
     """
@@ -70,6 +72,12 @@ class TensorShape(tuple[Any, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return f"TensorShape([{', '.join(map(repr, self))}])"
+
+    def __str__(self) -> str:
+        return tuple.__repr__(self)
 
     # ---- what is asked of it ----------------------------------------------------------------------------
 
@@ -184,9 +192,10 @@ class AnyRank(TensorShape):
     __radd__ = __add__
 
     def __repr__(self) -> str:
-        return "<unknown>"
+        return "TensorShape(None)"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return "<unknown>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TensorShape, (None,)

@@ -105,7 +105,7 @@ class Attention(_Attention):
     >>> query, value = tf.ones((1, 2, 4)), tf.ones((1, 3, 4))
     >>> result, weights = tf.layers.Attention()([query, value], return_attention_scores=True)
     >>> result.shape, weights.shape
-    ((1, 2, 4), (1, 2, 3))
+    (TensorShape([1, 2, 4]), TensorShape([1, 2, 3]))
     """
 
     use_scale: bool
@@ -158,7 +158,7 @@ class AdditiveAttention(_Attention):
     --------
     >>> import tracejit as tf
     >>> tf.layers.AdditiveAttention()([tf.ones((1, 2, 4)), tf.ones((1, 3, 4))]).shape
-    (1, 2, 4)
+    TensorShape([1, 2, 4])
     """
 
     use_scale: bool
@@ -207,7 +207,7 @@ class MultiHeadAttention(Layer):
     >>> import tracejit as tf
     >>> layer = tf.layers.MultiHeadAttention(num_heads=2, key_dim=3)
     >>> layer(query=tf.ones((1, 5, 4)), value=tf.ones((1, 7, 6)), use_causal_mask=True).shape
-    (1, 5, 4)
+    TensorShape([1, 5, 4])
     """
 
     query_kernel: Any

@@ -175,7 +175,7 @@ class Conv1D(_Conv):
     --------
     >>> import tracejit as tf
     >>> tf.layers.Conv1D(4, 3, padding="causal")(tf.zeros((2, 10, 5))).shape
-    (2, 10, 4)
+    TensorShape([2, 10, 4])
     """
 
     rank = 1
@@ -207,7 +207,7 @@ class Conv2D(_Conv):
     >>> import tracejit as tf
     >>> layer = tf.layers.Conv2D(6, kernel_size=5, padding="same", activation="relu")
     >>> layer(tf.zeros((2, 28, 28, 1))).shape, layer.kernel.shape
-    ((2, 28, 28, 6), (5, 5, 1, 6))
+    (TensorShape([2, 28, 28, 6]), TensorShape([5, 5, 1, 6]))
     """
 
     rank = 2
@@ -315,7 +315,7 @@ class Conv2DTranspose(_ConvTranspose):
     --------
     >>> import tracejit as tf
     >>> tf.layers.Conv2DTranspose(3, 4, strides=2, padding="same")(tf.zeros((1, 8, 8, 5))).shape
-    (1, 16, 16, 3)
+    TensorShape([1, 16, 16, 3])
     """
 
     rank = 2
@@ -336,7 +336,7 @@ class DepthwiseConv2D(_Windows):
     --------
     >>> import tracejit as tf
     >>> tf.layers.DepthwiseConv2D(3, depth_multiplier=2)(tf.zeros((1, 8, 8, 5))).shape
-    (1, 6, 6, 10)
+    TensorShape([1, 6, 6, 10])
     """
 
     depthwise_initializer: Any

@@ -270,7 +270,7 @@ class Flatten(Layer):
     --------
     >>> import tracejit as tf
     >>> tf.layers.Flatten()(tf.zeros((2, 3, 4))).shape
-    (2, 12)
+    TensorShape([2, 12])
     """
 
     def call(self, inputs: Any) -> tf.Tensor:
@@ -356,7 +356,7 @@ class Embedding(Layer):
     --------
     >>> import tracejit as tf
     >>> tf.layers.Embedding(10, 3)([[1, 2], [3, 4]]).shape
-    (2, 2, 3)
+    TensorShape([2, 2, 3])
     """
 
     def __init__(

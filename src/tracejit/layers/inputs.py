@@ -40,10 +40,10 @@ class InputLayer(Layer, Symbol):
     >>> import tracejit as tf
     >>> model = tf.Sequential([tf.keras.Input(shape=(3,)), tf.layers.Dense(2)])
     >>> model.layers[0].kernel.shape
-    (3, 2)
+    TensorShape([3, 2])
     >>> x = tf.keras.Input(shape=(3,))
     >>> tf.keras.Model(x, tf.layers.Dense(2)(x) + 1.0)(tf.zeros((5, 3))).shape
-    (5, 2)
+    TensorShape([5, 2])
     """
 
     _unsearched = frozenset({*Layer._unsearched, "examples"})

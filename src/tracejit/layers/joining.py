@@ -56,7 +56,7 @@ class Concatenate(Layer):
     --------
     >>> import tracejit as tf
     >>> tf.layers.Concatenate()([tf.zeros((2, 3)), tf.zeros((2, 1))]).shape
-    (2, 4)
+    TensorShape([2, 4])
     """
 
     def __init__(self, axis: int = -1, **options: Any):

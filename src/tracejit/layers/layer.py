@@ -73,7 +73,7 @@ class Layer(Configurable, tf.Module):
     ...         return inputs * self.factor
     >>> layer = Scale()
     >>> layer([[1.0, 2.0]]).shape, [v.shape for v in layer.trainable_variables]
-    ((1, 2), [(2,)])
+    (TensorShape([1, 2]), [TensorShape([2])])
     """
 
     _unsearched = frozenset(

@@ -46,7 +46,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     ...         return self.out(self.hidden(inputs))
     >>> net = Net()
     >>> net(tf.zeros((5, 3))).shape, len(net.layers), len(net.trainable_variables)
-    ((5, 1), 2, 4)
+    (TensorShape([5, 1]), 2, 4)
     """
 
     _unsearched = frozenset(

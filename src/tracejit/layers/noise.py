@@ -152,7 +152,7 @@ class SpatialDropout3D(_SpatialDropout):
     --------
     >>> import tracejit as tf
     >>> tf.layers.SpatialDropout3D(0.5)(tf.ones((1, 2, 2, 2, 4))).shape
-    (1, 2, 2, 2, 4)
+    TensorShape([1, 2, 2, 2, 4])
     """
 
 
@@ -164,7 +164,7 @@ class ActivityRegularization(Layer):
     >>> import tracejit as tf
     >>> layer = tf.layers.ActivityRegularization(l1=0.5)
     >>> layer(tf.ones((2, 3))).shape, float(layer.losses[0])
-    ((2, 3), 1.5)
+    (TensorShape([2, 3]), 1.5)
     """
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **options: Any):

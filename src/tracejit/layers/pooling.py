@@ -92,7 +92,7 @@ class MaxPooling2D(_Pooling):
     --------
     >>> import tracejit as tf
     >>> tf.layers.MaxPooling2D(pool_size=2)(tf.zeros((1, 6, 7, 3))).shape
-    (1, 3, 3, 3)
+    TensorShape([1, 3, 3, 3])
     """
 
     rank, pool = 2, staticmethod(nn.max_pool2d)
@@ -143,7 +143,7 @@ class GlobalAveragePooling1D(_GlobalPooling):
     --------
     >>> import tracejit as tf
     >>> tf.layers.GlobalAveragePooling1D()(tf.ones((2, 5, 3))).shape
-    (2, 3)
+    TensorShape([2, 3])
     """
 
     reduce = staticmethod(tf.reduce_mean)
@@ -187,7 +187,7 @@ class GlobalAveragePooling2D(_GlobalPooling):
     --------
     >>> import tracejit as tf
     >>> tf.layers.GlobalAveragePooling2D()(tf.ones((2, 5, 5, 3))).shape
-    (2, 3)
+    TensorShape([2, 3])
     """
 
     reduce = staticmethod(tf.reduce_mean)
@@ -213,7 +213,7 @@ class GlobalAveragePooling3D(_GlobalPooling):
     --------
     >>> import tracejit as tf
     >>> tf.layers.GlobalAveragePooling3D()(tf.ones((2, 4, 5, 5, 3))).shape
-    (2, 3)
+    TensorShape([2, 3])
     """
 
     reduce = staticmethod(tf.reduce_mean)
@@ -226,7 +226,7 @@ class GlobalMaxPooling3D(_GlobalPooling):
     --------
     >>> import tracejit as tf
     >>> tf.layers.GlobalMaxPooling3D()(tf.ones((2, 4, 5, 5, 3))).shape
-    (2, 3)
+    TensorShape([2, 3])
     """
 
     reduce = staticmethod(tf.reduce_max)

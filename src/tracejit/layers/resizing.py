@@ -78,7 +78,7 @@ class ZeroPadding2D(_ZeroPadding):
     --------
     >>> import tracejit as tf
     >>> tf.layers.ZeroPadding2D(((1, 0), 2))(tf.zeros((1, 3, 3, 1))).shape
-    (1, 4, 7, 1)
+    TensorShape([1, 4, 7, 1])
     """
 
     rank = 2
@@ -175,7 +175,7 @@ class UpSampling2D(_UpSampling):
     --------
     >>> import tracejit as tf
     >>> tf.layers.UpSampling2D(3)(tf.zeros((1, 2, 2, 5))).shape
-    (1, 6, 6, 5)
+    TensorShape([1, 6, 6, 5])
     """
 
     rank = 2

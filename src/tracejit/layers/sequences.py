@@ -75,7 +75,7 @@ class Bidirectional(Layer):
     >>> import tracejit as tf
     >>> layer = tf.layers.Bidirectional(tf.layers.LSTM(4, return_sequences=True))
     >>> layer(tf.zeros((2, 7, 3))).shape, len(layer.weights)
-    ((2, 7, 8), 6)
+    (TensorShape([2, 7, 8]), 6)
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class TimeDistributed(Layer):
     --------
     >>> import tracejit as tf
     >>> tf.layers.TimeDistributed(tf.layers.Conv2D(4, 3))(tf.zeros((2, 5, 8, 8, 1))).shape
-    (2, 5, 6, 6, 4)
+    TensorShape([2, 5, 6, 6, 4])
     """
 
     def __init__(self, layer: Any, **options: Any):

@@ -33,7 +33,7 @@ class Sequential(Model):
     >>> import tracejit as tf
     >>> model = tf.Sequential([tf.layers.Dense(8, activation="tanh"), tf.layers.Dense(1)])
     >>> model(tf.zeros((5, 3))).shape, len(model.trainable_variables)
-    ((5, 1), 4)
+    (TensorShape([5, 1]), 4)
     """
 
     _unsearched = frozenset({*Model._unsearched, "_between_ends"})

@@ -122,7 +122,7 @@ def dot(x: Any, y: Any) -> tf.Tensor:
     --------
     >>> import tracejit as tf
     >>> tf.keras.backend.dot(tf.ones((2, 3)), tf.ones((4, 3, 5))).shape
-    (2, 4, 5)
+    TensorShape([2, 4, 5])
     """
     return tf.tensordot(x, y, [[-1], [max(len(y.shape) - 2, 0)]])
 
@@ -134,7 +134,7 @@ def concatenate(tensors: Any, axis: int = -1) -> tf.Tensor:
     --------
     >>> import tracejit as tf
     >>> tf.keras.backend.concatenate([tf.ones((2, 1)), tf.ones((2, 3))]).shape
-    (2, 4)
+    TensorShape([2, 4])
     """
     return tf.concat(tensors, axis)
 
@@ -146,7 +146,7 @@ def flatten(x: Any) -> tf.Tensor:
     --------
     >>> import tracejit as tf
     >>> tf.keras.backend.flatten(tf.ones((2, 3))).shape
-    (6,)
+    TensorShape([6])
     """
     return tf.reshape(x, [-1])
 

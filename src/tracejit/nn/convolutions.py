@@ -289,7 +289,7 @@ def conv2d(
     --------
     >>> import tracejit as tf
     >>> tf.nn.conv2d(tf.ones((1, 5, 5, 2)), tf.ones((3, 3, 2, 4)), strides=2, padding="SAME").shape
-    (1, 3, 3, 4)
+    TensorShape([1, 3, 3, 4])
     """
     return convolution(input, filters, strides, padding, data_format, dilations)
 
@@ -491,7 +491,7 @@ def _of_any_rank(of_one: Any, of_two: Any, what: str) -> Any:
     --------
     >>> import tracejit as tf
     >>> tf.nn.{what}(tf.ones((1, 4, 1)), 2, 2, "VALID").shape, tf.nn.{what}(tf.ones((1, 4, 4, 1)), 2, 2, "VALID").shape
-    ((1, 2, 1), (1, 2, 2, 1))
+    (TensorShape([1, 2, 1]), TensorShape([1, 2, 2, 1]))
     """
     return pool
 

@@ -147,6 +147,6 @@ def conv2d_transpose(
     >>> import tracejit as tf
     >>> x = tf.ones((1, 3, 3, 2))
     >>> tf.nn.conv2d_transpose(x, tf.ones((4, 4, 5, 2)), [1, 6, 6, 5], strides=2).shape
-    (1, 6, 6, 5)
+    TensorShape([1, 6, 6, 5])
     """
     return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)

@@ -27,7 +27,7 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     --------
     >>> import tracejit.numpy as tnp
     >>> print([x.shape for x in tnp.meshgrid([1.0, 2.0], [3.0, 4.0, 5.0])])
-    [(3, 2), (3, 2)]
+    [TensorShape([3, 2]), TensorShape([3, 2])]
     """
     if not xi:
         return []

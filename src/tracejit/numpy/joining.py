@@ -327,7 +327,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Tenso
     --------
     >>> import tracejit.numpy as tnp
     >>> print([part.shape for part in tnp.array_split(tnp.arange(5.0), 2)])
-    [(3,), (2,)]
+    [TensorShape([3]), TensorShape([2])]
     """
     x = array(ary)
     if not isinstance(indices_or_sections, (int, np.integer)):
@@ -352,7 +352,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     --------
     >>> import tracejit.numpy as tnp
     >>> print([part.shape for part in tnp.vsplit(tnp.ones((4, 2)), 2)])
-    [(2, 2), (2, 2)]
+    [TensorShape([2, 2]), TensorShape([2, 2])]
     """
     return split(_of_rank(ary, 2), indices_or_sections, 0)
 
@@ -371,7 +371,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     --------
     >>> import tracejit.numpy as tnp
     >>> print([part.shape for part in tnp.hsplit(tnp.ones((4, 2)), 2)])
-    [(4, 1), (4, 1)]
+    [TensorShape([4, 1]), TensorShape([4, 1])]
     """
     x = array(ary)
     return split(x, indices_or_sections, 1 if len(x.shape) > 1 else 0)
@@ -384,7 +384,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Tensor]:
     --------
     >>> import tracejit.numpy as tnp
     >>> print([part.shape for part in tnp.dsplit(tnp.ones((1, 2, 4)), 2)])
-    [(1, 2, 2), (1, 2, 2)]
+    [TensorShape([1, 2, 2]), TensorShape([1, 2, 2])]
     """
     return split(_of_rank(ary, 3), indices_or_sections, 2)
 

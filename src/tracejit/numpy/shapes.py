@@ -213,7 +213,7 @@ def broadcast_arrays(*args: Any) -> list[Tensor]:
     --------
     >>> import tracejit.numpy as tnp
     >>> print([x.shape for x in tnp.broadcast_arrays([[1], [2]], [1.0, 2.0, 3.0])])
-    [(2, 3), (2, 3)]
+    [TensorShape([2, 3]), TensorShape([2, 3])]
     """
     tensors = [array(x) for x in args]
     common = cutting.common_shape(*(x.shape for x in tensors))

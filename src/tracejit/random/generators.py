@@ -97,7 +97,7 @@ class Generator:
         --------
         >>> import tracejit as tf
         >>> tf.random.Generator.from_seed(1).normal(shape=[2, 3]).shape
-        (2, 3)
+        TensorShape([2, 3])
         """
         return cls(seed)
 
@@ -170,7 +170,7 @@ class Generator:
         --------
         >>> import tracejit as tf
         >>> tf.random.Generator(3).uniform((2, 3)).shape
-        (2, 3)
+        TensorShape([2, 3])
         """
         dtype, shape = _supported(dtype, "fViu"), sizes_not_negative(shape)
         if dtype in _narrow():
@@ -200,7 +200,7 @@ class Generator:
         --------
         >>> import tracejit as tf
         >>> tf.random.Generator(3).normal((4,), stddev=0.1).shape
-        (4,)
+        TensorShape([4])
         """
         dtype, shape = _supported(dtype, "fV"), sizes_not_negative(shape)
         if dtype in _narrow():
@@ -336,7 +336,7 @@ def uniform(
     >>> import tracejit as tf
     >>> x = tf.random.uniform((2, 3), minval=5, maxval=7, dtype="int32", seed=1)
     >>> x.shape, bool(tf.reduce_all((x == 5) | (x == 6)))
-    ((2, 3), True)
+    (TensorShape([2, 3]), True)
     """
     return _source(seed).uniform(shape, minval, maxval, dtype)
 
@@ -358,7 +358,7 @@ def normal(
     >>> import tracejit as tf
     >>> x = tf.random.normal((2, 3), mean=1.0, seed=1)
     >>> x.shape, x.dtype.name
-    ((2, 3), 'float32')
+    (TensorShape([2, 3]), 'float32')
     """
     return _source(seed).normal(shape, mean, stddev, dtype)
 

@@ -113,7 +113,7 @@ def split(seed: Any, num: int = 2, alg: Any = None) -> Tensor:
     --------
     >>> import tracejit as tf
     >>> tf.random.split([1, 2], num=3).shape
-    (3, 2)
+    TensorShape([3, 2])
     """
     words = random_bits(_Stateless(seed).state.current(), shape=(int(num), 2))
     return ops.cast(ops.cast(words, dtype=KEY) - 2**31, dtype=np.dtype(np.int32))

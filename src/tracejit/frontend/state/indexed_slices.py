@@ -60,7 +60,7 @@ class IndexedSlices(Tensor):
     ...     y = tf.reduce_sum(tf.gather(table, [7, 7, 3]))
     >>> g = tape.gradient(y, table)
     >>> g.shape, g.indices.numpy().tolist(), g.values.shape
-    ((1000, 2), [7, 7, 3], (3, 2))
+    (TensorShape([1000, 2]), [7, 7, 3], TensorShape([3, 2]))
     >>> print(g[7])
     tf.Tensor([2. 2.], shape=(2,), dtype=float32)
     """

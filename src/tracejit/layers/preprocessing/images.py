@@ -34,7 +34,7 @@ class Resizing(Layer):
     --------
     >>> import tracejit as tf
     >>> tf.layers.Resizing(2, 3)(tf.ones((1, 4, 4, 3))).shape
-    (1, 2, 3, 3)
+    TensorShape([1, 2, 3, 3])
     """
 
     _casts_inputs = False

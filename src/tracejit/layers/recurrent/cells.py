@@ -135,7 +135,7 @@ class SimpleRNNCell(_Cell):
     >>> import tracejit as tf
     >>> cell = tf.layers.SimpleRNNCell(4)
     >>> cell(tf.zeros((2, 3)), cell.get_initial_state(2))[0].shape
-    (2, 4)
+    TensorShape([2, 4])
     """
 
     gates, states = 1, 1
@@ -190,7 +190,7 @@ class LSTMCell(_Cell):
     >>> cell = tf.layers.LSTMCell(4)
     >>> output, (h, c) = cell(tf.zeros((2, 3)), cell.get_initial_state(2))
     >>> output.shape, c.shape
-    ((2, 4), (2, 4))
+    (TensorShape([2, 4]), TensorShape([2, 4]))
     """
 
     gates: int = 4
@@ -246,7 +246,7 @@ class GRUCell(_Cell):
     >>> import tracejit as tf
     >>> cell = tf.layers.GRUCell(4)
     >>> cell(tf.zeros((2, 3)), cell.get_initial_state(2))[0].shape
-    (2, 4)
+    TensorShape([2, 4])
     """
 
     gates: int = 3
@@ -315,7 +315,7 @@ class StackedRNNCells(Layer):
     >>> cells = tf.layers.StackedRNNCells([tf.layers.GRUCell(4), tf.layers.LSTMCell(5)])
     >>> output, states = cells(tf.zeros((2, 3)), cells.get_initial_state(2))
     >>> output.shape, [len(s) if isinstance(s, list) else s.shape for s in states]
-    ((2, 5), [(2, 4), 2])
+    (TensorShape([2, 5]), [TensorShape([2, 4]), 2])
     """
 
     def __init__(self, cells: Sequence[Any], **options: Any):

@@ -38,7 +38,7 @@ class RNN(Layer):
     --------
     >>> import tracejit as tf
     >>> tf.layers.RNN(tf.layers.GRUCell(4), return_sequences=True)(tf.zeros((2, 7, 3))).shape
-    (2, 7, 4)
+    TensorShape([2, 7, 4])
     """
 
     def __init__(
