@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.timing import Candidate
 
 POINTS = (50, 500, 1500)
-SIZES = (4, 8, 32, 128, 512, 2048)
+SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 STACK = (1000, 8, 8)
 PROCESS, BATCHED = "Gaussian process, likelihood and gradient", f"{STACK[0]} × ({STACK[1]}×{STACK[2]})"
 KINDS = ("Cholesky", "solve", "triangular solve", "inverse", "determinant", "QR")

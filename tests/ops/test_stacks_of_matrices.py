@@ -84,6 +84,27 @@ def test_any_number_of_right_sides(columns):
         close(own, np.linalg.solve(np.swapaxes(a, 1, 2) if adjoint else a, b), "float64")
 
 
+@DTYPES
+@pytest.mark.parametrize("n", [3, 4, 5, 8])
+def test_rows_change_places_in_some_lanes_and_in_others_not(n, dtype):
+    a, b = mixed(40, n, n).astype(dtype), random(40, n, 5).astype(dtype)
+    a[8:27] = (positive(40, n, n)[8:27]).astype(dtype)  # whole groups in which none do, of 4 to 16 lanes
+    a[33, 0, 0] = np.nan
+    solve, inverse = tf.function(lambda a, b: tf.linalg.solve(a, b)), tf.function(lambda a: tf.linalg.inv(a))
+    many, whole = solve(a, b).numpy(), inverse(a).numpy()
+    assert np.isnan(many[33]).all() and np.isnan(whole[33]).all()
+    rest = np.delete(np.arange(40), 33)
+    exact = a.astype(np.float64)[rest]
+    for own, wanted in ((many, np.linalg.solve(exact, b[rest])), (whole, np.linalg.inv(exact))):
+        close(tf.constant(own[rest]), wanted, dtype)
+    for column in range(5):  # one right side has code of its own, which does the same
+        np.testing.assert_array_equal(
+            solve(a, b[:, :, column : column + 1]).numpy()[:, :, 0], many[:, :, column]
+        )
+    ones = np.broadcast_to(np.eye(n, dtype=dtype), a.shape)
+    np.testing.assert_array_equal(solve(a, ones).numpy(), whole)
+
+
 @pytest.mark.parametrize(
     "turn",
     [

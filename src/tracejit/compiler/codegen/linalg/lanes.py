@@ -36,6 +36,8 @@ EXCHANGE_MANY = Signature(
 )
 AT_ONCE = 4
 """Elements in a round of a loop: most are done in one or two."""
+WRITTEN_OUT = (4, 8)
+"""Rows for which LU, and what one right side takes, have no loops: short ones end where processors do not expect it."""
 LOSE_MANY = Signature("lose_many", "i64 %count, ptr %x, ptr %lost")
 
 
@@ -196,8 +198,8 @@ def _add_copy_numbers(m: Module) -> None:
 def _add_solve_many(m: Module) -> None:
     """``T X = B`` in place; an upper triangle is a lower one read from its last row and column."""
     w, s = Writer(SOLVE_MANY), m.s
-    a, size = w.arg, s.g.size
-    is_upper, is_unit = w.compare("ne", a.upper, 0), w.compare("ne", a.unit, 0)
+    a = w.arg
+    is_upper, has_diagonal = w.compare("ne", a.upper, 0), w.compare("eq", a.unit, 0)
     last = w.subtract(a.n, 1)
     corner, bottom = at(w, a.t, last, w.add(a.t_row, a.t_col)), at(w, a.x, last, a.x_row)
     t, x = w.select(is_upper, corner, a.t), w.select(is_upper, bottom, a.x)
@@ -206,26 +208,42 @@ def _add_solve_many(m: Module) -> None:
     )
     one = spread_to(w, m, "1.0")
     with w.loop(a.n, 1, t, x) as down:
-        diagonal, here = down.carried
-        with w.when(is_unit, unless=True):
-            factor = w.op("fdiv", one, get(w, m, diagonal))
-
-            def scale(place: Value, factor: Value = factor) -> None:
-                w.store(w.op("fmul", get(w, m, place), factor), place, size)
-
-            each_element(w, m, a.columns, [here], scale)
-        rest = w.subtract(w.subtract(a.n, down.index), 1)
-        with w.loop(rest, 1, w.offset(diagonal, t_row), w.offset(here, x_row)) as below:
-            factor = get(w, m, below.carried[0])
-
-            def take(known: Value, target: Value, factor: Value = factor) -> None:
-                left = subtract_product(w, s.g, factor, get(w, m, known), get(w, m, target))
-                w.store(left, target, size)
-
-            each_element(w, m, a.columns, [here, below.carried[1]], take)
-            w.advance(below, t_row, x_row)
-        w.advance(down, w.add(t_row, t_col), x_row)
+        row, here = down.carried
+        with w.replacing(has_diagonal, [one]) as factor:
+            factor.append(w.op("fdiv", one, get(w, m, at(w, row, down.index, t_col))))
+        place, known, left = here, x, a.columns
+        for columns in (AT_ONCE, 1):
+            whole = w.op("and", left, -columns)
+            with w.loop(whole, columns, place, known) as across:
+                _solve_elements(w, m, down.index, row, factor[0], across.carried, (t_col, x_row), columns)
+                w.advance(across, columns * s.vector, columns * s.vector)
+            (place, known), left = across.carried, w.subtract(left, whole)
+        w.advance(down, t_row, x_row)
     m.add(w)
+
+
+def _solve_elements(
+    w: Writer,
+    m: Module,
+    count: Value,
+    row: Value,
+    factor: Value,
+    places: list[Value],
+    steps: tuple[Value, Value],
+    columns: int,
+) -> None:
+    """Some elements of a row of X, in registers until they are known: `count` rows before it are."""
+    s, (here, known) = m.s, places
+    values = [get(w, m, w.offset(here, number * s.vector)) for number in range(columns)]
+    with w.loop(count, 1, row, known, *values) as along:
+        of_row, above, *left = along.carried
+        by = get(w, m, of_row)
+        along.following += [w.offset(of_row, steps[0]), w.offset(above, steps[1])]
+        for number, value in enumerate(left):
+            solved = get(w, m, w.offset(above, number * s.vector))
+            along.following.append(subtract_product(w, s.g, by, solved, value))
+    for number, value in enumerate(along.carried[2:]):
+        w.store(w.op("fmul", value, factor), w.offset(here, number * s.vector), s.g.size)
 
 
 def _add_exchange_many(m: Module) -> None:
@@ -238,7 +256,8 @@ def _add_exchange_many(m: Module) -> None:
         number = w.select(is_backwards, last, loop.index)
         here = at(w, a.x, number, a.x_row)
         chosen = w.load("i64", at(w, a.pivots, number, s.numbers), 8, s.g.lanes)
-        rest = w.subtract(w.subtract(a.n, number), 1)
+        moves = w.any_lane(w.compare("ne", chosen, numbers(w, m, number)))
+        rest = w.select(moves, w.subtract(w.subtract(a.n, number), 1), 0)
         with w.loop(rest, 1, w.offset(here, a.x_row)) as down:
             other = w.add(w.add(down.index, number), 1)
             taken = w.compare("eq", chosen, numbers(w, m, other))

@@ -11,6 +11,7 @@ from .lanes import (
     INTERLEAVE,
     LOSE_MANY,
     SPREAD,
+    WRITTEN_OUT,
     each_element,
     first_bad,
     get,
@@ -22,10 +23,6 @@ from .module import Module, at, entry, subtract_product
 CHOLESKY_MANY = Signature("cholesky_many", "i64 %n, ptr %a, ptr %lost, ptr %state")
 LU_MANY = Signature("lu_many", "i64 %n, ptr %a, ptr %old, ptr %pivots, ptr %state")
 PIVOT_ROW = Signature("pivot_row", "i64 %n, i64 %first, ptr %a, i64 %row, i64 %column, ptr %old, ptr %pivots")
-
-
-#: Numbers of rows for which LU is written out: short loops end where the processor does not expect it.
-_WRITTEN_OUT = (4, 8)
 
 
 def lu_of(rows: int) -> Signature:
@@ -123,7 +120,7 @@ def _not_finite(w: Writer, m: Module) -> Value:
 def add_lu_lanes(m: Module, symbol: str) -> None:
     """The external function: both factors in one matrix, pivots and states."""
     _add_pivot_row(m)
-    for rows in _WRITTEN_OUT:
+    for rows in WRITTEN_OUT:
         _add_lu_of(m, rows)
     _add_lu_many(m)
     s, size = m.s, m.s.g.size
@@ -157,7 +154,7 @@ def _add_lu_many(m: Module) -> None:
     """In place; the row that is in the way of the pivot's is kept in `old` until it gets the place of that."""
     w, s = Writer(LU_MANY), m.s
     a, g = w.arg, s.g
-    for rows in _WRITTEN_OUT:
+    for rows in WRITTEN_OUT:
         with w.returning(w.compare("eq", a.n, rows)):
             w.invoke(lu_of(rows), *w.args("n a old pivots state"))
     row, zero = w.multiply(a.n, s.vector), zeros("i64", g.lanes)
@@ -175,7 +172,7 @@ def _add_lu_many(m: Module) -> None:
 
 
 def _add_lu_of(m: Module, rows: int) -> None:
-    """The same without loops."""
+    """The same without loops; rows that change places in no lane stay where they are."""
     w, s = Writer(lu_of(rows)), m.s
     a, g = w.arg, s.g
     zero, nothing, one = zeros("i64", g.lanes), zeros(g.scalar, g.lanes), spread_to(w, m, "1.0")
@@ -183,18 +180,10 @@ def _add_lu_of(m: Module, rows: int) -> None:
     places = [[w.offset(a.a, (i * rows + j) * s.vector) for j in range(rows)] for i in range(rows)]
     values = [[get(w, m, place) for place in row] for row in places]
     for k in range(rows):
-        best, chosen = w.intrinsic("fabs", values[k][k]), numbers(w, m, k)
-        for i in range(k + 1, rows):
-            size = w.intrinsic("fabs", values[i][k])
-            taken = w.both(w.compare("ugt", size, best), w.compare("ord", best, best))
-            best, chosen = w.select(taken, size, best), w.select(taken, numbers(w, m, i), chosen)
+        chosen = _pivots(w, m, k, [row[k] for row in values[k:]])
         w.store(chosen, w.offset(a.pivots, k * s.numbers))
-        old, pivot = values[k], list(values[k])
-        for i in range(k + 1, rows):
-            taken = w.compare("eq", chosen, numbers(w, m, i))
-            pivot = [w.select(taken, x, y) for x, y in zip(values[i], pivot, strict=True)]
-            values[i] = [w.select(taken, x, y) for x, y in zip(old, values[i], strict=True)]
-        values[k] = pivot
+        values[k:] = _exchanged(w, m, k, chosen, values[k:])
+        pivot = values[k]
         none = w.compare("oeq", pivot[k], nothing)
         bad = first_bad(w, m, none, bad, Value(str(k), "i64"))
         divisor = w.select(none, one, pivot[k])
@@ -207,6 +196,31 @@ def _add_lu_of(m: Module, rows: int) -> None:
             w.store(value, place, g.size)
     w.store(w.select(lost, numbers(w, m, -1), bad), a.state)
     m.add(w)
+
+
+def _pivots(w: Writer, m: Module, first: int, column: list[Value]) -> Value:
+    """The number of the row, from `first` on, with the largest element of a column in each lane."""
+    best, chosen = w.intrinsic("fabs", column[0]), numbers(w, m, first)
+    for number, value in enumerate(column[1:], first + 1):
+        size = w.intrinsic("fabs", value)
+        # Larger, or a NaN; one that is found stays.
+        taken = w.both(w.compare("ugt", size, best), w.compare("ord", best, best))
+        best, chosen = w.select(taken, size, best), w.select(taken, numbers(w, m, number), chosen)
+    return chosen
+
+
+def _exchanged(w: Writer, m: Module, first: int, chosen: Value, rows: list[list[Value]]) -> list[list[Value]]:
+    """Rows from `first` on, of which the first and, lane by lane, the chosen one change places."""
+    size = len(rows[0])
+    moves = w.any_lane(w.compare("ne", chosen, numbers(w, m, first)))
+    with w.replacing(moves, [value for row in rows for value in row]) as merged:
+        old, pivot = rows[0], rows[0]
+        for number, row in enumerate(rows[1:], first + 1):
+            taken = w.compare("eq", chosen, numbers(w, m, number))
+            pivot = [w.select(taken, x, y) for x, y in zip(row, pivot, strict=True)]
+            merged += [w.select(taken, x, y) for x, y in zip(old, row, strict=True)]
+        merged[:0] = pivot
+    return [merged[start : start + size] for start in range(0, len(merged), size)]
 
 
 def _has_nan(w: Writer, m: Module) -> Value:

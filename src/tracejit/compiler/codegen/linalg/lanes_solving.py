@@ -14,18 +14,26 @@ from .lanes import (
     LOSE_MANY,
     SOLVE_MANY,
     SPREAD,
+    WRITTEN_OUT,
     first_bad,
     get,
     numbers,
     spread_to,
 )
-from .module import Module, at, entry
+from .module import Module, at, entry, subtract_product
 
 TRIANGLE_STATE = Signature("triangle_state", "i64 %n, ptr %t, i64 %upper, ptr %lost, ptr %state")
-IDENTITY_MANY = Signature("identity_many", "i64 %n, ptr %x")
+PERMUTATION_MANY = Signature("permutation_many", "i64 %n, ptr %x, ptr %pivots, ptr %order")
 LU_SOLVE_MANY = Signature(
     "lu_solve_many", "i64 %n, i64 %columns, i64 %transposed, ptr %lu, ptr %pivots, ptr %lost, ptr %x"
 )
+
+
+def lu_solve_of(rows: int) -> Signature:
+    """`LU_SOLVE_MANY` for so many rows and one right side."""
+    return Signature(f"lu_solve_of_{rows}", "ptr %lu, ptr %pivots, ptr %x")
+
+
 _RIGHT_SIDES = "ptr %b, i64 %b_many, i64 %b_row, i64 %b_col, ptr %x, i64 %x_many, i64 %x_row"
 
 
@@ -114,6 +122,8 @@ def _add_triangle_state(m: Module) -> None:
 
 def add_lu_solve_lanes(m: Module, symbol: str) -> None:
     """The external function: solutions for matrices that are factored, or for their transposes."""
+    for rows in WRITTEN_OUT:
+        _add_lu_solve_of(m, rows)
     _add_lu_solve_many(m)
     w = Writer(
         entry(
@@ -131,8 +141,7 @@ def add_lu_solve_lanes(m: Module, symbol: str) -> None:
 
 def add_lu_inverse_lanes(m: Module, symbol: str) -> None:
     """The external function: inverses of matrices that are factored."""
-    _add_lu_solve_many(m)
-    _add_identity_many(m)
+    _add_permutation_many(m)
     s = m.s
     w = Writer(
         entry(
@@ -143,10 +152,12 @@ def add_lu_inverse_lanes(m: Module, symbol: str) -> None:
     )
     a = w.arg
     x_many, x_row = _bytes(w, m, "x_many x_row")
-    x = w.offset(a.work, s.right_sides_at)
+    x, row = w.offset(a.work, s.right_sides_at), w.multiply(a.n, s.vector)
     with _factors(w, m) as (group, live, pivots, lost):
-        w.invoke(IDENTITY_MANY, a.n, x)
-        w.invoke(LU_SOLVE_MANY, a.n, a.n, 0, a.work, pivots, lost, x)
+        w.invoke(PERMUTATION_MANY, a.n, x, pivots, w.offset(a.work, s.old_at))
+        for upper in (0, 1):
+            w.invoke(SOLVE_MANY, a.n, a.n, a.work, row, s.vector, upper, 1 - upper, x, row)
+        w.invoke(LOSE_MANY, w.multiply(a.n, a.n), x, lost)
         w.invoke(SPREAD, live, a.n, a.n, x, at(w, a.x, group, x_many), x_many, x_row)
     m.add(w)
 
@@ -174,10 +185,43 @@ def _factors(w: Writer, m: Module) -> Iterator[tuple[Value, Value, Value, Value]
         w.advance(group, *steps, 8 * s.g.lanes)
 
 
+def _add_lu_solve_of(m: Module, rows: int) -> None:
+    """One right side for so many rows, in place, without loops."""
+    w, s = Writer(lu_solve_of(rows)), m.s
+    a, g = w.arg, s.g
+    places = [w.offset(a.x, row * s.vector) for row in range(rows)]
+    x = [get(w, m, place) for place in places]
+
+    def factor(row: int, column: int) -> Value:
+        return get(w, m, w.offset(a.lu, (row * rows + column) * s.vector))
+
+    for row in range(rows - 1):
+        chosen, old = w.load("i64", w.offset(a.pivots, row * s.numbers), 8, g.lanes), x[row]
+        for below in range(row + 1, rows):
+            taken = w.compare("eq", chosen, numbers(w, m, below))
+            x[row], x[below] = w.select(taken, x[below], x[row]), w.select(taken, old, x[below])
+    for row in range(rows):
+        for known in range(row):
+            x[row] = subtract_product(w, g, factor(row, known), x[known], x[row])
+    one = spread_to(w, m, "1.0")
+    for row in reversed(range(rows)):
+        for known in reversed(range(row + 1, rows)):
+            x[row] = subtract_product(w, g, factor(row, known), x[known], x[row])
+        x[row] = w.op("fmul", x[row], w.op("fdiv", one, factor(row, row)))
+    for value, place in zip(x, places, strict=True):
+        w.store(value, place, g.size)
+    m.add(w)
+
+
 def _add_lu_solve_many(m: Module) -> None:
     """In place."""
     w, s = Writer(LU_SOLVE_MANY), m.s
     a = w.arg
+    is_one = w.both(w.compare("eq", a.columns, 1), w.compare("eq", a.transposed, 0))
+    for rows in WRITTEN_OUT:
+        with w.returning(w.both(is_one, w.compare("eq", a.n, rows))):
+            w.invoke(lu_solve_of(rows), *w.args("lu pivots x"))
+            w.invoke(LOSE_MANY, rows, a.x, a.lost)
     row, x_row = w.multiply(a.n, s.vector), w.multiply(a.columns, s.vector)
 
     def solve(row: Operand, col: Operand, upper: int, unit: int) -> None:
@@ -196,14 +240,24 @@ def _add_lu_solve_many(m: Module) -> None:
     m.add(w)
 
 
-def _add_identity_many(m: Module) -> None:
-    """Ones on the diagonal, zeros elsewhere."""
-    w, s = Writer(IDENTITY_MANY), m.s
+def _add_permutation_many(m: Module) -> None:
+    """The rows of 1 in the order of the pivots: numbers of rows are exchanged, as floats, in `order`."""
+    w, s = Writer(PERMUTATION_MANY), m.s
     a, g = w.arg, s.g
-    with w.loop(w.multiply(a.n, a.n), 1, a.x) as loop:
-        w.store(zeros(g.scalar, g.lanes), loop.carried[0], g.size)
+
+    def number(index: Value) -> Value:
+        return w.splat(w.convert("sitofp", index, g.scalar), g.lanes)
+
+    with w.loop(a.n, 1, a.order) as loop:
+        w.store(number(loop.index), loop.carried[0], g.size)
         w.advance(loop, s.vector)
-    with w.loop(a.n, 1, a.x) as loop:
-        w.store(spread_to(w, m, "1.0"), loop.carried[0], g.size)
-        w.advance(loop, w.multiply(w.add(a.n, 1), s.vector))
+    w.invoke(EXCHANGE_MANY, a.n, 1, a.order, s.vector, a.pivots, 0)
+    one, nothing = spread_to(w, m, "1.0"), zeros(g.scalar, g.lanes)
+    with w.loop(a.n, 1, a.order, a.x) as down:
+        chosen = get(w, m, down.carried[0])
+        with w.loop(a.n, 1, down.carried[1]) as across:
+            here = w.compare("oeq", chosen, number(across.index))
+            w.store(w.select(here, one, nothing), across.carried[0], g.size)
+            w.advance(across, s.vector)
+        w.advance(down, s.vector, w.multiply(a.n, s.vector))
     m.add(w)
