@@ -71,7 +71,7 @@ OTHERS = re.compile(r"(?:[Oo]ther|remaining) arguments|arguments after")
 #: Functions that take whatever they are given.
 NEVER_FAIL = frozenset(
     "as_string diagflat fold_in identity linear nan_to_num ndim placeholder_with_default rank shape size stop_gradient "
-    "tensor_diag tri".split()
+    "tensor_diag timestamp tri".split()
 )
 
 

@@ -43,7 +43,7 @@ _HOMES = {
     "frontend.machine": "control_dependencies device executing_eagerly group init_scope inside_function name_scope",
     "frontend.state.module": "Module",
     "frontend.tape.graph_gradients": "gradients",
-    "frontend.tape.python_calls": "numpy_function py_function",
+    "frontend.tape.python_calls": "numpy_function py_function timestamp",
     "frontend.transforms.custom_gradient": "custom_gradient grad_pass_through",
     "frontend.transforms.custom_jvp": "custom_jvp",
     "frontend.transforms.jacobians": "hessian hvp jacfwd jacobian jacrev",

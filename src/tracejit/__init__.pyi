@@ -106,6 +106,7 @@ from tracejit.frontend.state.module import Module as Module
 from tracejit.frontend.tape.graph_gradients import gradients as gradients
 from tracejit.frontend.tape.python_calls import numpy_function as numpy_function
 from tracejit.frontend.tape.python_calls import py_function as py_function
+from tracejit.frontend.tape.python_calls import timestamp as timestamp
 from tracejit.frontend.transforms.custom_gradient import custom_gradient as custom_gradient
 from tracejit.frontend.transforms.custom_gradient import grad_pass_through as grad_pass_through
 from tracejit.frontend.transforms.custom_jvp import custom_jvp as custom_jvp

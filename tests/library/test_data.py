@@ -548,3 +548,15 @@ def test_what_iterators_in_compiled_functions_cannot_do_is_refused():
     batches = iter(Dataset.range(3))
     with pytest.raises(tf.TracejitError, match="elements of an iterator of this process"):
         tf.export(tf.function(lambda x: next(batches) + x), [tf.TensorSpec([], tf.int64)], name="f")
+
+
+def test_files_by_a_pattern(tmp_path):
+    for name in ("b.txt", "a.txt", "c.csv"):
+        (tmp_path / name).write_text(name)
+    files = tf.data.Dataset.list_files(str(tmp_path / "*.txt"), shuffle=False)
+    assert [str(f.numpy().decode()) for f in files] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    both = tf.data.Dataset.list_files([str(tmp_path / "*.csv"), tmp_path / "a*"], seed=1)
+    assert sorted(f.numpy() for f in both) == [str(tmp_path / n).encode() for n in ("a.txt", "c.csv")]
+    assert [line.numpy() for line in tf.data.TextLineDataset(files)] == [b"a.txt", b"b.txt"]
+    with pytest.raises(ValueError, match="no file matches"):
+        tf.data.Dataset.list_files(str(tmp_path / "*.png"))

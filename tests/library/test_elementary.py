@@ -176,3 +176,15 @@ def test_prefixes_of_open_size(name):
 def test_the_gradient_of_running_products_where_an_element_is_0(run):
     found = run(tf.grad(lambda x: tf.reduce_sum(tf.math.cumprod(x))))(np.array([2.0, 0.0, 3.0]))
     assert found.numpy().tolist() == [1.0, 2.0 + 6.0, 0.0]
+
+
+def test_the_largest_may_be_as_many_as_a_size_says():
+    @tf.function(input_signature=[tf.TensorSpec([None])])
+    def all_but_one(x):
+        return tf.math.top_k(x, k=tf.size(x) - 1, sorted=False)
+
+    values, indices = all_but_one([3.0, 1.0, 2.0])
+    assert values.numpy().tolist() == [3.0, 2.0] and indices.numpy().tolist() == [0, 2]
+    assert tf.math.top_k([1.0, 5.0], k=tf.constant(1)).values.numpy().tolist() == [5.0]
+    with pytest.raises(ValueError, match="the 3 largest of 2"):
+        tf.math.top_k([1.0, 5.0], k=3)

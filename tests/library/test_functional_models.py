@@ -196,7 +196,7 @@ def test_open_sizes_stay_open_through_layers_that_halve_them():
 def test_a_sequential_knows_its_ends_and_which_sizes_are_open():
     said = list[str]()
     net = tf.Sequential([L.Conv1D(8, 3, input_shape=(None, 3)), L.LSTM(4, return_sequences=True)])
-    net.summary(said.append)
+    net.summary(print_fn=said.append)
     assert [line.split("│")[2].strip() for line in said if "│ conv1d" in line or "│ lstm" in line] == [
         "(None, None, 8)",
         "(None, None, 4)",

@@ -63,10 +63,24 @@ def test_names():
         pass
 
     assert BigNetwork().name == "big_network" and BigNetwork("other").name == "other"
-    with BigNetwork().name_scope() as scope:
+    with BigNetwork().name_scope as scope:
         assert scope == "big_network"
     with pytest.raises(ValueError, match="no name for a Module"):
         BigNetwork("1 2")
+
+
+def test_what_a_module_makes_may_be_named():
+    class Scaled(tf.Module):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope:
+                self.v = tf.Variable(2.0)
+
+        @tf.Module.with_name_scope
+        def __call__(self, x):
+            return self.v * x
+
+    assert float(Scaled()(3.0)) == float(tf.function(Scaled())(3.0)) == 6.0
 
 
 def test_a_subclass_need_not_call_the_constructor_of_its_base():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -232,3 +233,18 @@ def test_two_functions_are_never_taken_for_each_other():
         return tf.function(lambda x: tf.numpy_function(lambda a: a * np.float32(k), [x], tf.float32))
 
     assert [float(made(k)(1.0)) for k in range(3)] == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_numbers_that_python_gives_keep_their_digits(mode):
+    number = mode(lambda x: tf.numpy_function(lambda a: 16777217.1, [x], tf.float64, output_shapes=()))
+    several = mode(lambda x: tf.numpy_function(lambda a: [1.1, 2.2], [x], tf.float64))
+    assert number(X).numpy() == 16777217.1 and several(X).numpy().tolist() == [1.1, 2.2]
+
+
+def test_the_time_is_asked_for_at_each_call():
+    now = tf.function(lambda: tf.timestamp())
+    before = time.time()
+    first = float(now())
+    time.sleep(0.01)
+    assert before <= first <= float(now()) - 0.01 <= time.time() and tf.timestamp().dtype == tf.float64

@@ -19,7 +19,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..random.generators import get_global_generator
-from .elements import applied, as_array, as_element, holds, like, row
+from .elements import applied, as_array, as_element, holds, like, paths_like, row
 from .reading import DatasetIterator, NumpyIterator
 from .regrouping import UNKNOWN, Regrouping, counted, positive
 
@@ -110,6 +110,25 @@ class Dataset(Regrouping):
         """A single element."""
         element = as_element(tensors)
         return Dataset(lambda: iter((element,)), 1)
+
+    @staticmethod
+    def list_files(file_pattern: Any, shuffle: bool | None = None, seed: int | None = None) -> Dataset:
+        """The paths of files that match `file_pattern`, which has ``*``, ``?`` and ``[]``, or one of a list of these.
+
+        They are shuffled, by `seed`, unless `shuffle` is False: they are in order then. ValueError if there is none.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, tracejit as tf
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> written = [(folder / name).write_text("") for name in ("b.txt", "a.txt", "c.csv")]
+        >>> files = tf.data.Dataset.list_files(f"{folder}/*.txt", shuffle=False)
+        >>> [path.numpy().decode().removeprefix(f"{folder}/") for path in files]
+        ['a.txt', 'b.txt']
+        """
+        paths = paths_like(file_pattern)
+        found = Dataset.from_tensor_slices(np.array(paths, object))
+        return found if shuffle is False else found.shuffle(len(paths), seed)
 
     @staticmethod
     def from_generator(

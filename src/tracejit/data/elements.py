@@ -5,6 +5,8 @@ While a function is traced, elements may be tensors of the trace; their gradient
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -96,3 +98,12 @@ def _stacked(leaves: Sequence[Any]) -> Any:
             f"batches of size 1{at_user_line()}"
         )
     return tf.stack(leaves) if any(isinstance(x, tf.Tensor) for x in leaves) else np.stack(leaves)
+
+
+def paths_like(pattern: Any) -> list[str]:
+    """The paths of files that match a pattern, or one of several, in order; ValueError where there are none."""
+    given = np.asarray(pattern.numpy() if isinstance(pattern, tf.Tensor) else pattern, object).reshape(-1).tolist()
+    patterns = [p.decode() if isinstance(p, bytes) else os.fspath(p) for p in given]
+    if paths := sorted({path for p in patterns for path in glob.glob(p)}):
+        return paths
+    raise ValueError(f"no file matches {', '.join(map(repr, patterns))}{at_user_line()}")

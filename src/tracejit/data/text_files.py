@@ -19,7 +19,8 @@ from .regrouping import UNKNOWN
 def paths_of(filenames: Any) -> list[str]:
     given = filenames.numpy() if isinstance(filenames, tf.Tensor) else filenames
     several = [given] if isinstance(given, (str, bytes)) or hasattr(given, "__fspath__") else list(given)
-    return [path.decode() if isinstance(path, bytes) else str(path) for path in several]
+    plain = [path.numpy() if isinstance(path, tf.Tensor) else path for path in several]
+    return [path.decode() if isinstance(path, bytes) else str(path) for path in plain]
 
 
 def opened(path: str, compression_type: str | None) -> Any:

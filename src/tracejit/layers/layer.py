@@ -18,12 +18,13 @@ import tracejit as tf
 from .. import constraints, initializers, regularizers
 from ..errors import at_user_line
 from ..losses.steps import give_mask, mask_of, masks_of
-from ..models.arguments import positional, takes, wants_training
+from ..models.arguments import positional, takes, takes_more_than_itself, wants_training
 from ..models.configuration import Configurable, check_size
 from ..models.constrained import Constraints, kind_of_weight
 from ..models.functional import Node, OfTheOnlyCall, ShapeOfResult, among, ends_of, record
 from ..models.naming import name_of, numbered
 from ..models.policies import DTypePolicy, as_computed, in_dtype, policy_of
+from ..models.shapes import shape_of_result
 from ..nn import activations
 
 
@@ -143,15 +144,20 @@ class Layer(Configurable, tf.Module):
         """The result for `inputs`; may take ``training`` too, a bool. NotImplementedError unless a subclass says it."""
         raise NotImplementedError(f"{type(self).__name__} defines no call(inputs)")
 
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The shape of the result for inputs of `input_shape`, where None is any size; makes the weights."""
+        return shape_of_result(self, input_shape)
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Let a `build` that a user calls count as done."""
         super().__init_subclass__(**kwargs)
         build = cls.__dict__.get("build")
         if build is not None:
+            told = takes_more_than_itself(build)
 
             @functools.wraps(build)
             def noted(self: Layer, input_shape: Any = (), *more: Any, **named: Any) -> None:
-                build(self, input_shape, *more, **named)
+                build(self, *((input_shape, *more) if told else more), **named)
                 self.built = True
                 if self._constraints is not None:
                     self._constraints.check()

@@ -19,7 +19,7 @@ from ..models.functional import Network
 from ..models.registration import custom_object_scope
 from ..train.checkpoint import store
 from ..train.checkpoint.checkpoint import paths_of
-from .layer import Layer
+from .layer import Layer, specs_of
 from .recurrent.rnn import RNN
 from .training import Trainer
 
@@ -69,7 +69,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Remember the arguments of a class of the program's own."""
         made = super().__new__(cls, *args, **kwargs)
-        if made_by_library(cls):
+        if (args or kwargs) and made_by_library(cls):
             del made._made_with  # its layers are asked for what they are
         return made
 
@@ -86,8 +86,15 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         No numbers are computed: the network is traced. ValueError where that is not possible: a call makes all
         weights then.
         """
-        if self._network is None:
-            self.make_weights(tf.zeros(tuple([1 if s is None else s for s in input_shape]), self.dtype))
+        if self._network is None and "_first_call" not in vars(self):  # else the call makes them, or has made them
+            example = tf.zeros(tuple([1 if s is None else s for s in input_shape]), self.dtype)
+            self._first_call, self.built = specs_of((example,), {}), True  # the trace does not call this again
+            try:
+                self.make_weights(example)
+            except ValueError:
+                self.built = False
+                del self._first_call
+                raise
 
     def make_weights(self, *args: Any, **kwargs: Any) -> None:
         """Make all weights, for arguments like these, whatever their values; ValueError where it cannot be traced."""
@@ -200,11 +207,16 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         return {"input": self._network.inputs, "output": self._network.outputs}
 
     def save(
-        self, filepath: str | os.PathLike[str], overwrite: bool = True, include_optimizer: bool = True
+        self,
+        filepath: str | os.PathLike[str],
+        overwrite: bool = True,
+        include_optimizer: bool = True,
+        save_format: str | None = None,
     ) -> None:
         """Write the network to the file `filepath`, which may be there already with `overwrite`.
 
         With `include_optimizer` also how it is trained; see :func:`tracejit.keras.models.save_model`, also for errors.
+        There is one format, whatever `save_format` says.
 
         Examples
         --------
@@ -255,8 +267,25 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
             return
         self.set_weights(values)
 
-    def summary(self, print_fn: Callable[[str], Any] | None = None) -> None:
+    def summary(
+        self,
+        line_length: int | None = None,
+        positions: Any = None,
+        print_fn: Callable[[str], Any] | None = None,
+        **options: Any,
+    ) -> None:
         """Print a table of the layers, by `print_fn`: their kind, shape of the result, and number of weights.
+
+        Parameters
+        ----------
+        line_length : int, optional
+            Accepted and ignored: the table is of one width.
+        positions : sequence of float, optional
+            Accepted and ignored.
+        print_fn : callable, optional
+            Takes each line; by default they are printed.
+        **options
+            Other arguments, accepted and ignored.
 
         Examples
         --------

@@ -20,7 +20,7 @@ from ..frontend.control.reductions import reduce_sum
 from ..frontend.creation import is_known, known
 from ..nn.cross_entropy import picked
 from ..ops.arrays.reduce import one_axis
-from ..ops.arrays.shape import expand_dims
+from ..ops.arrays.shape import expand_dims, sizes_of
 from ..ops.arrays.sort import descending
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
@@ -156,10 +156,10 @@ def top_k(
     """
     x = as_tensor(input)
     size = x.shape[-1] if x.shape else 0
-    k = int(k)
-    if not 0 <= k <= size:
-        raise ValueError(f"the {k} largest of {size} elements of {x.spec}{at(user_location())}")
-    positions = get(order(x, -1, True), (Ellipsis, slice(0, k)))
+    (count,) = sizes_of((k,))
+    if not 0 <= count <= size:
+        raise ValueError(f"the {count} largest of {size} elements of {x.spec}{at(user_location())}")
+    positions = get(order(x, -1, True), (Ellipsis, slice(0, count)))
     return TopKV2(take_along(x, positions), ops.cast(positions, dtype=as_dtype(index_type)))
 
 

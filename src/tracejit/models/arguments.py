@@ -22,6 +22,12 @@ def positional(call: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD)
 
 
+def takes_more_than_itself(method: Callable[..., Any]) -> bool:
+    """Does a method of a class take a positional argument?"""
+    kinds = [p.kind for p in [*inspect.signature(method).parameters.values()][1:]]
+    return any(kind not in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD) for kind in kinds)
+
+
 @functools.cache
 def wants_training(call: Callable[..., Any]) -> bool:
     """Has the argument ``training`` of the `call` of a class no default?"""

@@ -253,6 +253,7 @@ from tracejit import tensor_scatter_nd_update as tensor_scatter_nd_update
 from tracejit import tensordot as tensordot
 from tracejit import test as test
 from tracejit import tile as tile
+from tracejit import timestamp as timestamp
 from tracejit import transpose as transpose
 from tracejit import truncatediv as truncatediv
 from tracejit import truncatemod as truncatemod

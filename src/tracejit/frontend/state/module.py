@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -91,10 +91,15 @@ class Module:
                 queue.extend(part._parts())
         return tuple(modules)
 
-    @contextmanager
-    def name_scope(self) -> Iterator[str]:
-        """A ``with`` block for programs that name what they make; yields the Module's name."""
-        yield self.name
+    @property
+    def name_scope(self) -> AbstractContextManager[str]:
+        """A ``with`` block for programs that name what they make, ``with self.name_scope:``, as the Module's name."""
+        return nullcontext(self.name)
+
+    @classmethod
+    def with_name_scope(cls, method: Any) -> Any:
+        """The `method` itself: for programs that name what it makes."""
+        return method
 
     # ---- searching --------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ array is missed, and said to be.
 from __future__ import annotations
 
 import itertools
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from ...core.tracing.dispatch import at_once_in_a_kernel, is_tracing
 from ...ops.arrays.shape import sizes_of
 from ...ops.python_calls import UNKEPT, number_of
 from ..conversion import convert_to_tensor
+from ..structure import flatten
 from ..transforms.grad import followed, vjp
 
 #: Calls of a function of which is kept how to find their gradient, until somebody has asked.
@@ -115,6 +117,20 @@ def numpy_function(
     return _as_outputs(func(*(t.array for t in tensors)), Tout)
 
 
+def timestamp(name: str | None = None) -> Tensor:
+    """Seconds since the beginning of 1970, in UTC, as a float64 scalar; a compiled function asks at each call.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> now = tf.function(lambda: tf.timestamp())
+    >>> bool(0.0 < tf.timestamp() <= now() <= now())
+    True
+    """
+    result: Tensor = numpy_function(time.time, [], np.float64, output_shapes=())
+    return result
+
+
 def _as_outputs(result: Any, wanted: Any, place: str | None = None) -> Any:
     """The result as it was announced; `place` says where, by default at the user's line."""
     if isinstance(wanted, (list, tuple)):
@@ -129,6 +145,8 @@ def _as_outputs(result: Any, wanted: Any, place: str | None = None) -> Any:
 
 
 def _of_dtype(x: Any, dtype: Any) -> Tensor:
+    if dtype is not None and all(leaf.__class__ in (float, int, complex) for leaf in flatten(x)[0]):
+        x = np.asarray(x)  # not in the dtype of numbers of programs, which has fewer digits
     tensor = convert_to_tensor(x)
     return (
         tensor
