@@ -172,6 +172,25 @@ def test_singular_matrices_are_refused(n):
     assert [y.item() for y in log_determinant(a)] == [0.0, -np.inf]
 
 
+@DTYPES
+@pytest.mark.parametrize("n", [700, 1100])
+def test_more_rows_than_caches_hold(n, dtype):
+    """By halves, with products of parts that are packed."""
+    p, a = positive(n, dtype), (random(n, n) + 2 * np.eye(n)).astype(dtype)
+    lower, b = factor(p).numpy(), random(n, 450).astype(dtype)
+    assert np.abs(lower @ lower.T - p).max() <= 50 * unit(dtype) * np.abs(p).max()
+    assert not np.triu(lower, 1).any()
+    x, y = solve(a, b).numpy(), TRIANGLES[True, False](lower, b).numpy()
+    for matrix, found in ((a, x), (np.tril(lower), y)):
+        size = np.linalg.norm(matrix, np.inf) * np.abs(found).max()
+        assert np.abs(matrix.astype(np.float64) @ found - b).max() <= 20 * unit(dtype) * size
+    for place in (5, 600, n - 1):
+        broken = p.copy()
+        broken[place, place] = -1
+        with pytest.raises(RuntimeError, match="the matrix is not positive definite"):
+            factor(broken)
+
+
 @pytest.mark.parametrize("n", [0, 1, 5])
 def test_sizes_known_only_when_called(n):
     symbolic = tf.function(

@@ -12,10 +12,14 @@ from ..matmul.packing import COPY_ROWS, PACK
 from ..matmul.vectors import load, multiply_add, prefix_mask, transposed
 from .fill import CLEAR_ABOVE, FILL_NAN, UPPER_IS_FINITE
 from .module import Module, at, entry, subtract_product
-from .substitution import SOLVE_BLOCK, SUBTRACT, solve_rows
+from .substitution import SOLVE, SOLVE_BLOCK, SUBTRACT, first_half, solve_rows
 
 FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
 FACTOR = Signature("factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %work", result="i64", directs=True)
+FACTOR_BY_BLOCKS = Signature("factor_by_blocks", FACTOR.parameters, result="i64", directs=True)
+SUBTRACT_SQUARE = Signature(
+    "subtract_square", "i64 %n, i64 %k, ptr %u, ptr %c, i64 %row, ptr %gemm, ptr %work", directs=True
+)
 # Sizes up to which a matrix is factored in registers alone.
 _SMALL = (4, 8)
 LOSE = Signature("lose", "i64 %n, ptr %l, i64 %row")
@@ -48,6 +52,8 @@ def add_factoring(m: Module) -> None:
     for rows in m.s.rows:
         _add_factor_rows(m, rows)
     _add_factor_diagonal(m)
+    _add_factor_by_blocks(m)
+    _add_subtract_square(m)
     _add_factor(m)
     _add_turn_lower(m)
 
@@ -150,9 +156,9 @@ def _add_factor_diagonal(m: Module) -> None:
     m.add(w, "i64 0")
 
 
-def _add_factor(m: Module) -> None:
-    """The whole upper triangle, in place."""
-    w, s, g = Writer(FACTOR), m.s, m.s.g
+def _add_factor_by_blocks(m: Module) -> None:
+    """The upper triangle, in place, block by block of rows: what is left stays in the last cache."""
+    w, s, g = Writer(FACTOR_BY_BLOCKS), m.s, m.s.g
     a = w.arg
     reciprocals = w.offset(a.work, s.reciprocals_at)
     with w.loop(a.n, s.block, a.u) as down:
@@ -176,6 +182,46 @@ def _add_factor(m: Module) -> None:
             w.advance(across, s.chunk_columns * g.size, s.chunk_columns * g.size)
         w.advance(down, w.multiply(w.add(a.row, g.size), s.block))
     m.add(w, "i64 0")
+
+
+def _add_factor(m: Module) -> None:
+    """The whole upper triangle, in place, by halves of what no cache holds: products are then deep."""
+    w, s, g = Writer(FACTOR), m.s, m.s.g
+    a = w.arg
+    with w.leaving(w.compare("sle", a.n, s.cached_rows)):
+        bad = w.invoke(FACTOR_BY_BLOCKS, *w.args("n u row gemm work"))
+        w.stmt(f"ret i64 {bad}")
+    first = first_half(w, m, a.n)
+    rest = w.subtract(a.n, first)
+    bad = w.invoke(FACTOR, first, a.u, a.row, a.gemm, a.work)
+    with w.leaving(w.compare("ne", bad, 0)):
+        w.stmt(f"ret i64 {bad}")
+    right = w.offset(a.u, w.multiply(first, g.size))
+    corner = w.offset(right, w.multiply(first, a.row))
+    w.invoke(SOLVE, first, rest, a.u, g.size, a.row, 0, right, a.row, -1, a.gemm, a.work)
+    w.invoke(SUBTRACT_SQUARE, rest, first, right, corner, a.row, a.gemm, a.work)
+    bad = w.invoke(FACTOR, rest, corner, a.row, a.gemm, a.work)
+    m.add(w, f"i64 {w.select(w.compare('ne', bad, 0), w.add(bad, first), 0)}")
+
+
+def _add_subtract_square(m: Module) -> None:
+    """``C -= U^T U`` for the upper triangle of C, and what is beside it in blocks."""
+    w, s, g = Writer(SUBTRACT_SQUARE), m.s, m.s.g
+    a = w.arg
+    with w.loop(a.n, s.negated_large, a.u, a.c) as across:
+        u, c = across.carried
+        columns = w.minimum(w.subtract(a.n, across.index), s.negated_large)
+        rest = a.row, a.gemm, a.work
+        w.invoke(SUBTRACT, across.index, columns, a.k, a.u, g.size, a.row, u, a.row, c, *rest)
+        corner = w.offset(c, w.multiply(across.index, a.row))
+        with w.loop(columns, s.chunk_columns, u, corner) as inside:
+            factor, target = inside.carried
+            few = w.minimum(w.subtract(columns, inside.index), s.chunk_columns)
+            rows = w.add(inside.index, few)
+            w.invoke(SUBTRACT, rows, few, a.k, u, g.size, a.row, factor, a.row, target, *rest)
+            w.advance(inside, s.chunk_columns * g.size, s.chunk_columns * g.size)
+        w.advance(across, s.negated_large * g.size, s.negated_large * g.size)
+    m.add(w)
 
 
 def _add_turn_lower(m: Module) -> None:

@@ -22,14 +22,20 @@ class Sizes:
     block: int = 96
     # Columns that are solved while they stay in the first cache.
     chunk_columns: int = 64
+    # Rows of a triangle that the last cache holds.
+    cached_rows: int = 1024
     # Columns of a leaf of the recursion of LU: one vector.
     leaf: int = 8
     # Rows and columns that are transposed at a time.
     tile: int = 64
     # Rows of matrices of which there is one in each lane, and right sides solved with them at once.
     many_rows: int = 16
+    # Parts of an operand that are copied with the other sign: what the product reads as it is, and what it packs once
+    # more, from so many rows of the result on.
     negated_rows: int = 160
     negated_columns: int = 192
+    negated_large: int = 384
+    negated_from: int = 256
 
     @property
     def negated_stride(self) -> int:
@@ -37,8 +43,12 @@ class Sizes:
         return self.negated_columns * self.g.size + 64
 
     @property
+    def negated_large_stride(self) -> int:
+        return self.negated_large * self.g.size + 64
+
+    @property
     def reciprocals_at(self) -> int:
-        return self.negated_rows * self.negated_stride
+        return self.negated_large * self.negated_large_stride
 
     @property
     def square_at(self) -> int:

@@ -197,17 +197,28 @@ def _add_subtract(m: Module) -> None:
     a = w.arg
     with w.returning(w.compare("sle", a.m, 0)):
         pass
-    with w.loop(a.n, s.negated_columns, a.b, a.c) as across:
-        n = w.minimum(w.subtract(a.n, across.index), s.negated_columns)
+    large = w.both(w.compare("sge", a.m, s.negated_from), w.compare("sgt", a.k, s.negated_rows))
+    depth, width, stride = (
+        w.select(large, *pair)
+        for pair in (
+            (s.negated_large, s.negated_rows),
+            (s.negated_large, s.negated_columns),
+            (s.negated_large_stride, s.negated_stride),
+        )
+    )
+    right_step, left_step = w.multiply(a.b_row, depth), w.multiply(a.a_col, depth)
+    across_step = w.multiply(width, s.g.size)
+    with w.loop(a.n, width, a.b, a.c) as across:
+        n = w.minimum(w.subtract(a.n, across.index), width)
         b, c = across.carried
-        with w.loop(a.k, s.negated_rows, a.a, b) as inward:
+        with w.loop(a.k, depth, a.a, b) as inward:
             left, right = inward.carried
-            k = w.minimum(w.subtract(a.k, inward.index), s.negated_rows)
-            w.invoke(NEGATE, k, n, right, a.b_row, a.work, s.negated_stride)
-            copied = (a.work, s.negated_stride, s.g.size)
+            k = w.minimum(w.subtract(a.k, inward.index), depth)
+            w.invoke(NEGATE, k, n, right, a.b_row, a.work, stride)
+            copied = (a.work, stride, s.g.size)
             multiply(w, s, (a.m, n, k), (left, a.a_row, a.a_col), copied, (c, a.c_row))
-            w.advance(inward, w.multiply(a.a_col, s.negated_rows), w.multiply(a.b_row, s.negated_rows))
-        w.advance(across, s.negated_columns * s.g.size, s.negated_columns * s.g.size)
+            w.advance(inward, left_step, right_step)
+        w.advance(across, across_step, across_step)
     m.add(w)
 
 
@@ -223,7 +234,7 @@ def _add_solve(m: Module) -> None:
         reciprocals = w.offset(a.work, s.reciprocals_at)
         w.invoke(RECIPROCALS, a.n, a.t, *triangle, a.unit, reciprocals)
         w.invoke(SOLVE_BLOCK, a.n, _reached(w, a.n), a.t, *triangle, reciprocals, a.x, a.x_row)
-    first = w.multiply(w.op("udiv", w.add(w.op("lshr", a.n, 1), s.block - 1), s.block), s.block)
+    first = first_half(w, m, a.n)
     rest, columns = w.subtract(a.n, first), _reached(w, first)
     w.invoke(SOLVE, first, a.columns, a.t, *triangle, a.unit, a.x, a.x_row, a.reached, a.gemm, a.work)
     beside, below = at(w, a.t, first, a.t_row), at(w, a.x, first, a.x_row)
@@ -232,6 +243,12 @@ def _add_solve(m: Module) -> None:
     later = w.select(w.compare("slt", a.reached, 0), a.reached, w.add(a.reached, first))
     w.invoke(SOLVE, rest, a.columns, corner, *triangle, a.unit, below, a.x_row, later, a.gemm, a.work)
     m.add(w)
+
+
+def first_half(w: Writer, m: Module, rows: Value) -> Value:
+    """About half of more rows than a block has, in whole blocks."""
+    block = m.s.block
+    return w.multiply(w.op("udiv", w.add(w.op("lshr", rows, 1), block - 1), block), block)
 
 
 def _reached(w: Writer, rows: Value) -> Value:

@@ -7,12 +7,12 @@ factors of LU may come from Cholesky's, and who uses them need not know. The inv
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from ....ops.linalg.kernels import LEAST_SYMMETRIC
 from ...ir_text import TRUE, Value
 from ..matmul.counted_loops import Operand, Signature, Writer
-from ..matmul.packing import COPY_ROWS, PACK
+from ..matmul.packing import COPY_ROWS, PACK, TRANSPOSE
 from ..matmul.vectors import load, prefix_mask
 from .cholesky import FACTOR, TURN_LOWER
 from .fill import FILL_ZERO
@@ -21,8 +21,12 @@ from .module import Module, multiply
 FALSE = Value("false", "i1")
 IS_POSITIVE = Signature("is_positive", "i64 %n, ptr %a, i64 %step", result="i1", directs=True)
 IS_SYMMETRIC = Signature("is_symmetric", "i64 %n, ptr %a, i64 %row, ptr %square", result="i1", directs=True)
-DIVIDE_BY_ROOTS = Signature("divide_by_roots", "i64 %n, ptr %u, i64 %row", directs=True)
-TIMES_DIAGONAL = Signature("times_diagonal", "i64 %n, ptr %u, i64 %row", directs=True)
+UNSQUARE = Signature("unsquare", "i64 %n, ptr %u, i64 %row, ptr %square", directs=True)
+UNSQUARE_TILE = Signature(
+    "unsquare_tile",
+    "i64 %rows, i64 %columns, i64 %first, i64 %grows, ptr %roots, ptr %upper, i64 %row, ptr %square",
+    directs=True,
+)
 BY_CHOLESKY = Signature(
     "by_cholesky",
     "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %lu, i64 %row, ptr %pivots, ptr %gemm, ptr %work",
@@ -36,14 +40,17 @@ UNSCALE = Signature("unscale", "i64 %n, ptr %x, i64 %row, ptr %lu, i64 %lu_row",
 SQUARE = Signature("square", "i64 %n, ptr %x, i64 %row, ptr %gemm, ptr %work", directs=True)
 
 
-def mirror(upper: bool) -> Signature:
-    """Copy one triangle of a square onto the other."""
-    return Signature(f"mirror_{'upper' if upper else 'lower'}", "i64 %n, ptr %x, i64 %row", directs=True)
+MIRROR_LOWER = Signature("mirror_lower", "i64 %n, ptr %x, i64 %row", directs=True)
 
 
-def row_by(m: Module, operation: str) -> Signature:
-    """A row times a number, or divided by it, in place."""
-    return Signature(f"row_{operation}", f"i64 %columns, ptr %row, {m.s.g.scalar} %factor")
+def unsquare_row(m: Module) -> Signature:
+    """A row divided by a root, which comes to `unit`, and that times the square of the root in place."""
+    return Signature("unsquare_row", f"i64 %columns, {m.s.g.scalar} %root, ptr %row, ptr %unit")
+
+
+def divide_row(m: Module) -> Signature:
+    """A row divided by a number, in place."""
+    return Signature("divide_row", f"i64 %columns, ptr %row, {m.s.g.scalar} %divisor")
 
 
 def is_multiple(m: Module) -> Signature:
@@ -58,14 +65,12 @@ def is_multiple(m: Module) -> Signature:
 
 def add_by_cholesky(m: Module) -> None:
     """L and U by Cholesky's factor, for matrices that have one; false for others, of which nothing is left then."""
-    _add_row_by(m, "fmul")
-    _add_row_by(m, "fdiv")
     _add_is_multiple(m)
     _add_is_positive(m)
     _add_is_symmetric(m)
-    _add_mirror(m, upper=True)
-    _add_divide_by_roots(m)
-    _add_times_diagonal(m)
+    _add_unsquare_row(m)
+    _add_unsquare_tile(m)
+    _add_unsquare(m)
     w, s = Writer(BY_CHOLESKY), m.s
     a = w.arg
     # The transpose of a symmetric matrix is itself.
@@ -84,24 +89,11 @@ def add_by_cholesky(m: Module) -> None:
     fine = w.invoke(IS_POSITIVE, a.n, a.lu, w.add(a.row, s.g.size))
     with w.leaving(w.both(w.compare("eq", bad, 0), fine), unless=True):
         w.stmt("ret i1 false")
-    w.invoke(DIVIDE_BY_ROOTS, *w.args("n lu row"))
-    w.invoke(mirror(upper=True), *w.args("n lu row"))
-    w.invoke(TIMES_DIAGONAL, *w.args("n lu row"))
+    w.invoke(UNSQUARE, *w.args("n lu row"), square)
     with w.loop(a.n, 1, a.pivots) as loop:
         w.store(loop.index, loop.carried[0], 8)
         w.advance(loop, 8)
     m.add(w, "i1 true")
-
-
-def _add_row_by(m: Module, operation: str) -> None:
-    w, g = Writer(row_by(m, operation)), m.s.g
-    factor = w.splat(w.arg.factor, g.lanes)
-    with w.loop(w.arg.columns, g.lanes, w.arg.row) as across:
-        mask = prefix_mask(w, w.subtract(w.arg.columns, across.index), g.lanes)
-        value = load(w, g, across.carried[0], g.lanes, mask)
-        w.store(w.op(operation, value, factor), across.carried[0], g.size, mask)
-        w.advance(across, g.lanes * g.size)
-    m.add(w)
 
 
 def _add_is_multiple(m: Module) -> None:
@@ -150,62 +142,79 @@ def _add_is_symmetric(m: Module) -> None:
     m.add(w, "i1 true")
 
 
-def _add_mirror(m: Module, upper: bool) -> None:
-    """The upper triangle onto the lower one, or that onto the upper one."""
-    w, s, g = Writer(mirror(upper)), m.s, m.s.g
+def _add_unsquare_row(m: Module) -> None:
+    w, g = Writer(unsquare_row(m)), m.s.g
+    root, square = (w.splat(x, g.lanes) for x in (w.arg.root, w.op("fmul", w.arg.root, w.arg.root)))
+
+    def write(mask: Value | None, place: Value, target: Value) -> None:
+        unit = w.op("fdiv", load(w, g, place, g.lanes, mask), root)
+        w.store(unit, target, g.size, mask)
+        w.store(w.op("fmul", unit, square), place, g.size, mask)
+
+    _each_vector(w, m, (w.arg.row, w.arg.unit), write)
+    m.add(w)
+
+
+def _each_vector(w: Writer, m: Module, starts: tuple[Value, ...], write: Callable[..., None]) -> None:
+    """Call `write` for whole vectors of a row of `columns`, then with a mask for the rest: masked stores take long."""
+    g = m.s.g
+    whole = w.op("and", w.arg.columns, -g.lanes)
+    rest = w.subtract(w.arg.columns, whole)
+    with w.loop(whole, g.lanes, *starts) as across:
+        write(None, *across.carried)
+        w.advance(across, *[g.lanes * g.size] * len(starts))
+    with w.when(w.compare("ne", rest, 0)):
+        write(prefix_mask(w, rest, g.lanes), *across.carried)
+
+
+def _add_unsquare_tile(m: Module) -> None:
+    """Some rows of U from Cholesky's; their unit triangle comes to `square`. Row k begins at `first + k * grows`."""
+    w, s, g = Writer(UNSQUARE_TILE), m.s, m.s.g
     a = w.arg
-    with w.loop(a.n, s.tile) as down:
-        rows = w.minimum(w.subtract(a.n, down.index), s.tile)
-        above = w.offset(a.x, w.multiply(down.index, g.size))
-        beside = w.offset(a.x, w.multiply(down.index, a.row))
-        if upper:
-            w.invoke(PACK, rows, down.index, above, g.size, a.row, beside, a.row)
-        else:
-            w.invoke(PACK, down.index, rows, beside, g.size, a.row, above, a.row)
-        corner = w.offset(beside, w.multiply(down.index, g.size))
-        with w.loop(rows, 1, corner, corner) as inside:  # the tile on the diagonal
-            row, column = inside.carried
-            with w.loop(inside.index, 1, row, column) as along:
-                pair = (along.carried[1], along.carried[0]) if upper else along.carried
-                w.store(w.load(g.scalar, pair[0], g.size), pair[1], g.size)
-                w.advance(along, g.size, a.row)
-            w.advance(inside, a.row, g.size)
+    step = w.add(a.row, g.size)
+    with w.loop(a.rows, 1, a.roots, a.upper, a.square) as down:
+        place, upper, unit = down.carried
+        first = w.add(w.multiply(down.index, a.grows), a.first)
+        start = w.multiply(first, g.size)
+        root = w.load(g.scalar, place, g.size)
+        places = w.offset(upper, start), w.offset(unit, start)
+        w.invoke(unsquare_row(m), w.subtract(a.columns, first), root, *places)
+        w.advance(down, step, a.row, s.square_stride)
     m.add(w)
 
 
-def _add_divide_by_roots(m: Module) -> None:
-    """The upper factor of Cholesky as a unit triangle, and squares on the diagonal."""
-    w, g = Writer(DIVIDE_BY_ROOTS), m.s.g
-    with _rows(w, m) as (place, columns, root):
-        w.invoke(row_by(m, "fdiv"), columns, w.offset(place, g.size), root)
-        w.store(w.op("fmul", root, root), place, g.size)
+def _add_unsquare(m: Module) -> None:
+    """L and U from the upper factor of Cholesky: tiles of L are made while those of U are near."""
+    w, s, g = Writer(UNSQUARE), m.s, m.s.g
+    a = w.arg
+    step = w.add(a.row, g.size)
+    with w.loop(a.n, s.tile, a.u) as down:
+        corner = down.carried[0]
+        left = w.subtract(a.n, down.index)
+        rows = w.minimum(left, s.tile)
+        beside, below = w.offset(corner, w.multiply(rows, g.size)), w.offset(corner, w.multiply(rows, a.row))
+        with w.loop(w.subtract(left, rows), s.tile, beside, below) as across:
+            upper, lower = across.carried
+            columns = w.minimum(w.subtract(w.subtract(left, rows), across.index), s.tile)
+            w.invoke(UNSQUARE_TILE, rows, columns, 0, 0, corner, upper, a.row, a.square)
+            # A few rows of L at a time, which may all be at the same place of the cache.
+            with w.loop(columns, g.square, a.square, lower) as along:
+                few = w.minimum(w.subtract(columns, along.index), g.square)
+                w.invoke(TRANSPOSE, rows, few, along.carried[0], s.square_stride, along.carried[1], a.row)
+                w.advance(along, g.square * g.size, w.multiply(a.row, g.square))
+            w.advance(across, s.tile * g.size, w.multiply(a.row, s.tile))
+        # The tile on the diagonal, whose roots the others need.
+        w.invoke(UNSQUARE_TILE, rows, rows, 1, 1, corner, corner, a.row, a.square)
+        with w.loop(rows, 1, corner, corner, a.square) as inside:
+            diagonal, row, unit = inside.carried
+            root = w.load(g.scalar, diagonal, g.size)
+            w.store(w.op("fmul", root, root), diagonal, g.size)
+            with w.loop(inside.index, 1, row, unit) as along:
+                w.store(w.load(g.scalar, along.carried[1], g.size), along.carried[0], g.size)
+                w.advance(along, g.size, s.square_stride)
+            w.advance(inside, step, a.row, g.size)
+        w.advance(down, w.multiply(step, s.tile))
     m.add(w)
-
-
-def _add_times_diagonal(m: Module) -> None:
-    """A unit triangle times the diagonal beside it."""
-    w, g = Writer(TIMES_DIAGONAL), m.s.g
-    with _rows(w, m) as (place, columns, factor):
-        w.invoke(row_by(m, "fmul"), columns, w.offset(place, g.size), factor)
-    m.add(w)
-
-
-class _rows:
-    """A loop over the rows of an upper triangle: the place of the diagonal, the columns behind it, what is there."""
-
-    def __init__(self, w: Writer, m: Module) -> None:
-        self.w, self.g = w, m.s.g
-        self.written: Any = w.loop(w.arg.n, 1, w.arg.u)
-
-    def __enter__(self) -> tuple[Value, Value, Value]:
-        w, self.loop = self.w, self.written.__enter__()
-        place = self.loop.carried[0]
-        columns = w.subtract(w.subtract(w.arg.n, self.loop.index), 1)
-        return place, columns, w.load(self.g.scalar, place, self.g.size)
-
-    def __exit__(self, *error: Any) -> None:
-        self.w.advance(self.loop, self.w.add(self.w.arg.row, self.g.size))
-        self.written.__exit__(*error)
 
 
 # ---- the inverse ----------------------------------------------------------------------------------------
@@ -215,11 +224,41 @@ def add_symmetric_inverse(m: Module) -> None:
     """Whether factors are those of a symmetric matrix, and the inverse from that of their triangle."""
     _add_is_multiple(m)
     _add_is_positive(m)
-    _add_row_by(m, "fdiv")
-    _add_mirror(m, upper=False)
+    _add_divide_row(m)
+    _add_mirror_lower(m)
     _add_is_by_cholesky(m)
     _add_unscale(m)
     _add_square(m)
+
+
+def _add_divide_row(m: Module) -> None:
+    w, g = Writer(divide_row(m)), m.s.g
+    divisor = w.splat(w.arg.divisor, g.lanes)
+
+    def write(mask: Value | None, place: Value) -> None:
+        w.store(w.op("fdiv", load(w, g, place, g.lanes, mask), divisor), place, g.size, mask)
+
+    _each_vector(w, m, (w.arg.row,), write)
+    m.add(w)
+
+
+def _add_mirror_lower(m: Module) -> None:
+    """The lower triangle onto the upper one."""
+    w, s, g = Writer(MIRROR_LOWER), m.s, m.s.g
+    a = w.arg
+    with w.loop(a.n, s.tile) as down:
+        rows = w.minimum(w.subtract(a.n, down.index), s.tile)
+        above = w.offset(a.x, w.multiply(down.index, g.size))
+        beside = w.offset(a.x, w.multiply(down.index, a.row))
+        w.invoke(PACK, down.index, rows, beside, g.size, a.row, above, a.row)
+        corner = w.offset(beside, w.multiply(down.index, g.size))
+        with w.loop(rows, 1, corner, corner) as inside:  # the tile on the diagonal
+            row, column = inside.carried
+            with w.loop(inside.index, 1, row, column) as along:
+                w.store(w.load(g.scalar, along.carried[0], g.size), along.carried[1], g.size)
+                w.advance(along, g.size, a.row)
+            w.advance(inside, a.row, g.size)
+    m.add(w)
 
 
 def _add_is_by_cholesky(m: Module) -> None:
@@ -263,7 +302,7 @@ def _add_unscale(m: Module) -> None:
     with w.loop(a.n, 1, a.x, a.lu) as down:
         row, place = down.carried
         root = w.intrinsic("sqrt", w.load(g.scalar, place, g.size))
-        w.invoke(row_by(m, "fdiv"), w.add(down.index, 1), row, root)
+        w.invoke(divide_row(m), w.add(down.index, 1), row, root)
         w.advance(down, a.row, w.add(a.lu_row, g.size))
     m.add(w)
 
@@ -292,5 +331,5 @@ def _add_square(m: Module) -> None:
         sizes: tuple[Operand, ...] = (rows, columns, rest)
         multiply(w, s, sizes, (under, g.size, a.row), (below, a.row, g.size), (start, a.row))
         w.advance(down, w.multiply(a.row, s.block))
-    w.invoke(mirror(upper=False), *w.args("n x row"))
+    w.invoke(MIRROR_LOWER, *w.args("n x row"))
     m.add(w)
