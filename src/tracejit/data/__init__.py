@@ -26,5 +26,8 @@ experimental: _Namespace = _Namespace(
     AUTOTUNE=AUTOTUNE,
     CsvDataset=CsvDataset,
     cardinality=Dataset.cardinality,
+    Counter=Dataset.counter,
+    sample_from_datasets=Dataset.sample_from_datasets,
+    choose_from_datasets=Dataset.choose_from_datasets,
     make_csv_dataset=_make_csv_dataset,
 )

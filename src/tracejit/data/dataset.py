@@ -19,6 +19,7 @@ import tracejit as tf
 
 from ..errors import at_user_line
 from ..random.generators import get_global_generator
+from .choosing import Choosing
 from .elements import applied, as_array, as_element, holds, like, paths_like, row
 from .reading import DatasetIterator, NumpyIterator
 from .regrouping import UNKNOWN, Regrouping, counted, positive
@@ -42,7 +43,7 @@ class Options:
         self.threading: SimpleNamespace = SimpleNamespace()
 
 
-class Dataset(Regrouping):
+class Dataset(Choosing, Regrouping):
     """A sequence of elements; made by its class methods and from other datasets.
 
     These give it the `source` of elements, its `length` if it is known, whether it is `shuffled`, and the `spec` of
@@ -181,6 +182,16 @@ class Dataset(Regrouping):
         [2, 5]
         """
         return Dataset.from_tensor_slices(np.arange(*args, dtype=output_type))
+
+    @staticmethod
+    def counter(start: Any = 0, step: Any = 1, dtype: Any = "int64", name: str | None = None) -> Dataset:
+        """The numbers from `start` by `step`, without end, as scalars of `dtype`."""
+        kind = tf.as_dtype(dtype).dtype
+        return Dataset(
+            lambda: (np.asarray(n, kind) for n in itertools.count(start, step)),
+            math.inf,
+            spec=lambda: tf.TensorSpec([], dtype),
+        )
 
     @staticmethod
     def zip(*datasets: Any, name: str | None = None) -> Dataset:

@@ -99,15 +99,15 @@ class Regrouping:
         drop_remainder: bool = False,
         name: str | None = None,
     ) -> Any:
-        """Elements that are single tensors stacked, each filled up at its ends to the largest of its batch.
+        """Elements stacked, each filled up at its ends to the largest of its batch.
 
         Parameters
         ----------
         batch_size : int
-        padded_shapes : shape, optional
-            Sizes to fill up to; None and -1 stand for the largest of the batch.
-        padding_values : number
-            What to fill up with.
+        padded_shapes : shape, or nest of them, optional
+            Sizes to fill up to, of elements with parts those of each; None and -1 stand for the largest of the batch.
+        padding_values : number or string, or nest of them
+            What to fill up with; 0 is empty text among strings.
         drop_remainder : bool
 
         Examples
@@ -118,7 +118,7 @@ class Regrouping:
         [[[1, 0], [2, 2]], [[3, 3, 3]]]
         """
         return self._batched(
-            lambda taken: np.stack(_padded([as_array(e) for e in taken], padded_shapes, padding_values)),
+            lambda taken: padded(taken, padded_shapes, padding_values),
             positive("batch_size", batch_size),
             drop_remainder,
         )
@@ -240,16 +240,42 @@ def _interleaved(sources: Iterator[Iterator[Any]], cycle: int, block: int) -> It
         open_now = [s for s in open_now if s is not None]
 
 
-def _padded(arrays: Sequence[np.ndarray], shape: Any, value: Any) -> list[np.ndarray]:
+def padded(elements: Sequence[Any], shapes: Any, values: Any, size: int | None = None) -> Any:
+    """Elements stacked, part by part; `shapes` and `values` are given once, or for each part.
+
+    Axes whose size is not said are filled up to `size`, or to the largest.
+    """
+    first = elements[0]
+    if isinstance(first, dict):
+        return type(first)(
+            (key, padded([e[key] for e in elements], _part(shapes, key), _part(values, key), size)) for key in first
+        )
+    if isinstance(first, tuple):
+        columns = enumerate(zip(*elements, strict=True))
+        parts = [padded(column, _part(shapes, i), _part(values, i), size) for i, column in columns]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    return np.stack(_padded([as_array(e) for e in elements], shapes, values, size))
+
+
+def _part(of: Any, key: Any) -> Any:
+    return of[key] if isinstance(of, (tuple, list, dict)) else of
+
+
+def _padded(arrays: Sequence[np.ndarray], shape: Any, value: Any, size: int | None) -> list[np.ndarray]:
     ranks = list(dict.fromkeys(a.ndim for a in arrays))
     if len(ranks) > 1:
         raise tf.ShapeError(f"cannot batch elements of ranks {ranks[0]} and {ranks[1]}{at_user_line()}")
-    largest = np.max([a.shape for a in arrays], axis=0) if arrays[0].shape else ()
+    if ranks == [0]:
+        return list(arrays)
+    largest = np.max([a.shape for a in arrays], axis=0) if size is None else [size] * ranks[0]
     wanted = [None] * len(largest) if shape is None else list(np.atleast_1d(shape))
     sizes = [int(n) if w in (None, -1) else int(w) for n, w in zip(largest, wanted, strict=True)]
-    if any(n > size for a in arrays for n, size in zip(a.shape, sizes, strict=True)):
+    if any(n > most for a in arrays for n, most in zip(a.shape, sizes, strict=True)):
         raise ValueError(f"an element is larger than padded_shapes={shape}{at_user_line()}")
-    return [
-        np.pad(a, [(0, size - n) for n, size in zip(a.shape, sizes, strict=True)], constant_values=value)
-        for a in arrays
-    ]
+    if arrays[0].dtype == object and (value is None or value == 0):
+        value = b""
+    value = 0 if value is None else value.encode() if isinstance(value, str) else value
+    filled = [np.full(sizes, value, a.dtype) for a in arrays]
+    for whole, a in zip(filled, arrays, strict=True):
+        whole[tuple(map(slice, a.shape))] = a
+    return filled
