@@ -15,6 +15,7 @@ import numpy as np
 import tracejit as tf
 
 from ..errors import at_user_line
+from ..random.generators import get_global_generator
 from .elements import as_tensors
 from .regrouping import UNKNOWN, padded, positive
 
@@ -69,8 +70,6 @@ class Choosing:
         rounds = iter(range(2**62))
 
         def source() -> Iterator[Any]:
-            from .dataset import drawn_seed
-
             first = drawn_seed() if seed is None else seed
             random = np.random.default_rng([first, next(rounds)] if rerandomize_each_iteration else first)
             left, sources = given.copy(), [iter(d._source()) for d in datasets]
@@ -244,3 +243,9 @@ def _number(f: Callable[..., Any], element: Any) -> int:
         tensors = as_tensors(element)
         found = f(*tensors) if element.__class__ is tuple else f(tensors)
         return int(tf.convert_to_tensor(found).array)
+
+
+def drawn_seed() -> int:
+    """A seed from the default generator, which :func:`tracejit.random.set_seed` sets."""
+    with tf.init_scope():  # also where a function is traced, which reads orders that stay the same
+        return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)

@@ -18,8 +18,7 @@ import numpy as np
 import tracejit as tf
 
 from ..errors import at_user_line
-from ..random.generators import get_global_generator
-from .choosing import Choosing
+from .choosing import Choosing, drawn_seed
 from .elements import applied, as_array, as_element, holds, like, paths_like, row
 from .reading import DatasetIterator, NumpyIterator
 from .regrouping import UNKNOWN, Regrouping, counted, positive
@@ -488,9 +487,3 @@ def _shuffled(elements: Iterator[Any], size: int, random: np.random.Generator) -
         yield out
     for i in random.permutation(len(buffer)):
         yield buffer[i]
-
-
-def drawn_seed() -> int:
-    """A seed from the default generator, which :func:`tracejit.random.set_seed` sets."""
-    with tf.init_scope():  # also where a function is traced, which reads orders that stay the same
-        return int(get_global_generator().uniform((), 0, 2**31 - 1, "int64").array)

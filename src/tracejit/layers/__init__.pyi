@@ -6,7 +6,10 @@ from tracejit.layers.convolutional import Conv1DTranspose as Conv1DTranspose
 from tracejit.layers.convolutional import Conv2D as Conv2D
 from tracejit.layers.convolutional import Conv2DTranspose as Conv2DTranspose
 from tracejit.layers.convolutional import Conv3D as Conv3D
+from tracejit.layers.convolutional import Conv3DTranspose as Conv3DTranspose
+from tracejit.layers.convolutional import DepthwiseConv1D as DepthwiseConv1D
 from tracejit.layers.convolutional import DepthwiseConv2D as DepthwiseConv2D
+from tracejit.layers.convolutional import SeparableConv1D as SeparableConv1D
 from tracejit.layers.convolutional import SeparableConv2D as SeparableConv2D
 from tracejit.layers.core import ELU as ELU
 from tracejit.layers.core import Activation as Activation
@@ -19,6 +22,7 @@ from tracejit.layers.core import LeakyReLU as LeakyReLU
 from tracejit.layers.core import ReLU as ReLU
 from tracejit.layers.core import Reshape as Reshape
 from tracejit.layers.core import Softmax as Softmax
+from tracejit.layers.einsum import EinsumDense as EinsumDense
 from tracejit.layers.inputs import InputLayer as InputLayer
 from tracejit.layers.inputs import Normalization as Normalization
 from tracejit.layers.inputs import Rescaling as Rescaling
@@ -48,8 +52,12 @@ from tracejit.layers.noise import PReLU as PReLU
 from tracejit.layers.noise import SpatialDropout1D as SpatialDropout1D
 from tracejit.layers.noise import SpatialDropout2D as SpatialDropout2D
 from tracejit.layers.noise import SpatialDropout3D as SpatialDropout3D
-from tracejit.layers.normalization import BatchNormalization as BatchNormalization
-from tracejit.layers.normalization import LayerNormalization as LayerNormalization
+from tracejit.layers.normalization.examples import GroupNormalization as GroupNormalization
+from tracejit.layers.normalization.examples import RMSNormalization as RMSNormalization
+from tracejit.layers.normalization.examples import UnitNormalization as UnitNormalization
+from tracejit.layers.normalization.spectral import SpectralNormalization as SpectralNormalization
+from tracejit.layers.normalization.statistics import BatchNormalization as BatchNormalization
+from tracejit.layers.normalization.statistics import LayerNormalization as LayerNormalization
 from tracejit.layers.pooling import AveragePooling1D as AveragePooling1D
 from tracejit.layers.pooling import AveragePooling2D as AveragePooling2D
 from tracejit.layers.pooling import GlobalAveragePooling1D as GlobalAveragePooling1D
@@ -82,12 +90,14 @@ from tracejit.layers.recurrent.rnn import RNN as RNN
 from tracejit.layers.recurrent.rnn import SimpleRNN as SimpleRNN
 from tracejit.layers.resizing import Cropping1D as Cropping1D
 from tracejit.layers.resizing import Cropping2D as Cropping2D
+from tracejit.layers.resizing import Cropping3D as Cropping3D
 from tracejit.layers.resizing import Permute as Permute
 from tracejit.layers.resizing import RepeatVector as RepeatVector
 from tracejit.layers.resizing import UpSampling1D as UpSampling1D
 from tracejit.layers.resizing import UpSampling2D as UpSampling2D
 from tracejit.layers.resizing import ZeroPadding1D as ZeroPadding1D
 from tracejit.layers.resizing import ZeroPadding2D as ZeroPadding2D
+from tracejit.layers.resizing import ZeroPadding3D as ZeroPadding3D
 from tracejit.layers.sequences import Bidirectional as Bidirectional
 from tracejit.layers.sequences import Masking as Masking
 from tracejit.layers.sequences import TimeDistributed as TimeDistributed
@@ -104,6 +114,9 @@ Convolution1DTranspose = Conv1DTranspose
 Convolution2D = Conv2D
 Convolution2DTranspose = Conv2DTranspose
 Convolution3D = Conv3D
+Convolution3DTranspose = Conv3DTranspose
+SeparableConvolution1D = SeparableConv1D
+SeparableConvolution2D = SeparableConv2D
 GlobalAvgPool1D = GlobalAveragePooling1D
 GlobalAvgPool2D = GlobalAveragePooling2D
 GlobalAvgPool3D = GlobalAveragePooling3D

@@ -321,6 +321,19 @@ class Conv2DTranspose(_ConvTranspose):
     rank = 2
 
 
+class Conv3DTranspose(_ConvTranspose):
+    """:class:`Conv2DTranspose` over volumes ``(batch, depth, height, width, channels)``, with its arguments.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Conv3DTranspose(2, 3, strides=2)(tf.ones([1, 2, 2, 2, 3])).shape)
+    (1, 5, 5, 5, 2)
+    """
+
+    rank = 3
+
+
 class DepthwiseConv2D(_Windows):
     """A convolution of each channel by itself.
 
@@ -378,8 +391,13 @@ class DepthwiseConv2D(_Windows):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of the convolution."""
-        options = (self.strides, self.padding.upper(), self._order(), self.dilation_rate)
-        return self._finished(nn.depthwise_conv2d(inputs, self.kernel, *options))
+        return self._finished(self._each(inputs))
+
+    def _each(self, inputs: Any) -> tf.Tensor:
+        """The convolution of each channel."""
+        return nn.depthwise_conv2d(
+            inputs, self.kernel, self.strides, self.padding.upper(), self._order(), self.dilation_rate
+        )
 
 
 class SeparableConv2D(DepthwiseConv2D):
@@ -426,12 +444,48 @@ class SeparableConv2D(DepthwiseConv2D):
         bias, self.use_bias = self.use_bias, False
         super().build(input_shape)
         self.use_bias = bias
-        shape = (1, 1, self._channels(input_shape) * self.depth_multiplier, self.filters)
+        shape = (*[1] * self.rank, self._channels(input_shape) * self.depth_multiplier, self.filters)
         self.pointwise_kernel = self.add_weight("pointwise_kernel", shape, self.pointwise_initializer)
         self._add_bias(self.filters)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """The activation of both convolutions."""
-        options = (self.strides, self.padding.upper(), self._order(), self.dilation_rate)
-        each = nn.depthwise_conv2d(inputs, self.kernel, *options)
+        each = self._each(inputs)
         return self._finished(nn.convolution(each, self.pointwise_kernel, 1, "VALID", self._order()))
+
+
+class _AlongSteps(DepthwiseConv2D):
+    """Sequences as images of height 1."""
+
+    rank = 1
+
+    def _each(self, inputs: Any) -> tf.Tensor:
+        height = 2 if self.channels_first else 1
+        order = order_of_axes(2, self.channels_first)
+        (stride,), (rate,) = self.strides, self.dilation_rate
+        image, kernel = tf.expand_dims(inputs, height), tf.expand_dims(self.kernel, 0)
+        padding = self.padding.upper()
+        each = nn.depthwise_conv2d(image, kernel, (stride, stride), padding, order, (rate, rate))
+        return tf.squeeze(each, [height])
+
+
+class DepthwiseConv1D(_AlongSteps):
+    """:class:`DepthwiseConv2D` over sequences ``(batch, steps, channels)``, with its arguments.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.DepthwiseConv1D(3, depth_multiplier=2)(tf.ones([1, 8, 5])).shape)
+    (1, 6, 10)
+    """
+
+
+class SeparableConv1D(_AlongSteps, SeparableConv2D):
+    """:class:`SeparableConv2D` over sequences ``(batch, steps, channels)``, with its arguments.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.SeparableConv1D(2, 3)(tf.ones([1, 8, 5])).shape)
+    (1, 6, 2)
+    """

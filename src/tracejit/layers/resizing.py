@@ -84,6 +84,19 @@ class ZeroPadding2D(_ZeroPadding):
     rank = 2
 
 
+class ZeroPadding3D(_ZeroPadding):
+    """Zeros around volumes: `padding` of them, or a number or a pair for each of three axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.ZeroPadding3D((1, 2, (0, 3)))(tf.zeros((1, 3, 3, 3, 1))).shape)
+    (1, 5, 7, 6, 1)
+    """
+
+    rank = 3
+
+
 class _Cropping(_Edges):
     def __init__(self, cropping: Any = 1, data_format: str | None = None, **options: Any):
         super().__init__(cropping, "cropping", data_format, options)
@@ -117,6 +130,19 @@ class Cropping2D(_Cropping):
     """
 
     rank = 2
+
+
+class Cropping3D(_Cropping):
+    """Volumes without their edges: `cropping` is a number, or a number or a pair for each of three axes.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> print(tf.layers.Cropping3D((1, 0, (1, 2)))(tf.ones([1, 4, 4, 4, 3])).shape)
+    (1, 2, 4, 1, 3)
+    """
+
+    rank = 3
 
 
 class _UpSampling(Layer):

@@ -9,7 +9,8 @@ import numpy as np
 
 import tracejit as tf
 
-from ..data.dataset import Dataset, drawn_seed
+from ..data.choosing import drawn_seed
+from ..data.dataset import Dataset
 from ..data.elements import as_element, as_tensors
 from ..data.py_dataset import PyDataset
 from ..data.regrouping import positive

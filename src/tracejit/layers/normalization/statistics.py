@@ -7,10 +7,10 @@ from typing import Any
 
 import tracejit as tf
 
-from ..errors import at_user_line
-from ..losses.distances import EPSILON
-from ..nn import common as neural
-from .layer import Layer, is_training
+from ...errors import at_user_line
+from ...losses.distances import EPSILON
+from ...nn import common as neural
+from ..layer import Layer, is_training
 
 
 class _Normalization(Layer):
