@@ -170,3 +170,11 @@ def test_products_of_sorted_segments(run):
     y, first, _ = run(lambda x: second_order(lambda v: tf.math.segment_prod(v, [0, 0, 2, 2]), x))(x)
     np.testing.assert_allclose(y, [36.0, 1.0, 0.0])
     np.testing.assert_allclose(first, [36.0, 24.0, 0.0, 0.0])
+
+
+def test_counts_name_the_number_that_is_negative():
+    for f in (tf.math.bincount, tf.numpy.bincount):
+        with pytest.raises(IndexError, match="from 0 on, got -3"):
+            f([1, -1, 2, -3])
+    with pytest.raises(IndexError, match="out of range"):
+        tf.function(lambda x: tf.math.bincount(x, minlength=4, maxlength=4))(tf.constant([1, -3]))

@@ -272,3 +272,52 @@ def test_a_distribution_without_such_parameters_has_no_density(name):
     expected, ours = (getattr(getattr(m, family), of) for m in (stats, tf.scipy.stats))
     for f in (ours, tf.function(ours)):
         np.testing.assert_allclose(f(*given), expected(*given), rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_the_logarithm_of_a_sum_and_its_sign(run):
+    def ours(a, b):
+        return tf.scipy.special.logsumexp(a, 1, b, keepdims=True, return_sign=True)
+
+    a, b = np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 1.0]]), np.array([[1.0, -2.0], [-1.0, 3.0], [1.0, -1.0]])
+    with np.errstate(divide="ignore"):
+        expected = special.logsumexp(a, 1, b, keepdims=True, return_sign=True)
+    for found, wanted in zip(run(ours)(a, b), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    sizes = run(tf.grad(lambda a: tf.reduce_sum(ours(a, b[:2])[0])))(tf.constant(a[:2])).numpy()
+    terms = b[:2] * np.exp(a[:2])
+    np.testing.assert_allclose(sizes, terms / terms.sum(1, keepdims=True), rtol=1e-13)
+    squares = lambda a: tf.reduce_sum(tf.grad(lambda a: tf.reduce_sum(ours(a, b[:2])[0]))(a) ** 2)
+    step, h = np.array([[0.3, -0.2], [0.5, 0.7]]), 1e-6
+    slope = np.sum(run(tf.grad(squares))(tf.constant(a[:2])).numpy() * step)
+    near = [float(squares(tf.constant(a[:2] + s * step))) for s in (h, -h)]
+    np.testing.assert_allclose(slope, (near[0] - near[1]) / (2 * h), rtol=1e-6)
+    for a, b in (([np.inf, 1.0], [-1.0, 1.0]), ([-np.inf, -np.inf], None), ([1.0, 2.0], None)):
+        with np.errstate(divide="ignore"):
+            expected = special.logsumexp(a, b=b, return_sign=True)
+        found = run(lambda a, b=b: tf.scipy.special.logsumexp(a, b=b, return_sign=True))(np.array(a))
+        np.testing.assert_allclose([y.numpy() for y in found], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_the_logarithm_of_a_sum_of_some_elements(run):
+    a, where = np.array([1.0, np.nan, 3.0, np.inf]), np.array([True, False, True, False])
+    ours = lambda a: tf.scipy.special.logsumexp(a, where=where)
+    np.testing.assert_allclose(run(ours)(a), special.logsumexp(a[where]), rtol=1e-14)
+    np.testing.assert_allclose(
+        run(tf.grad(ours))(tf.constant(a)), [1 / (1 + np.e**2), 0.0, 1 / (1 + np.e**-2), 0.0], rtol=1e-13
+    )
+    weighted = tf.scipy.special.logsumexp(a, b=[2.0, 1.0, -0.1, 1.0], return_sign=True, where=where)
+    total = 2 * np.e - 0.1 * np.e**3
+    np.testing.assert_allclose([y.numpy() for y in weighted], [np.log(abs(total)), np.sign(total)], rtol=1e-13)
+
+
+@pytest.mark.parametrize("run", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_ways_to_take_things_again(run):
+    n, k = np.array([5.0, 5.0, 0.0, 0.0, 3.5, 30.0]), np.array([2.0, 0.0, 0.0, 2.0, 2.0, 20.0])
+    again = lambda n, k: tf.scipy.special.comb(n, k, repetition=True)
+    np.testing.assert_allclose(run(again)(n, k), special.comb(n, k, repetition=True), rtol=1e-13)
+    slope = run(tf.grad(lambda n: again(n, 2.0)))(tf.constant(3.5))
+    np.testing.assert_allclose(slope, (2 * 3.5 + 1) / 2, rtol=1e-6)  # n (n + 1) / 2
+    bend = run(tf.grad(tf.grad(lambda n: again(n, 2.0))))(tf.constant(np.float64(3.5)))
+    np.testing.assert_allclose(bend, 1.0, rtol=1e-8)

@@ -113,9 +113,10 @@ def test_singular_matrices(mode):
     a = np.ones((3, 3))
     assert mode(tf.linalg.det)(a).item() == 0.0
     assert [y.item() for y in mode(tf.linalg.slogdet)(a)] == [0.0, -np.inf]
-    for f in (tf.linalg.inv, tf.grad(tf.linalg.det)):
-        with pytest.raises(RuntimeError, match="the matrix is singular"):
-            mode(f)(a)
+    with pytest.raises(RuntimeError, match="the matrix is singular"):
+        mode(tf.linalg.inv)(a)
+    with pytest.raises(RuntimeError, match="the matrix is singular"):
+        mode(tf.grad(tf.linalg.det))(np.ones((4, 4)))
     with pytest.raises(RuntimeError, match="the matrix is not positive definite"):
         mode(tf.linalg.cholesky)(a - 2 * np.eye(3))
 
@@ -173,3 +174,47 @@ def test_sizes_known_only_at_the_call(name):
         np.testing.assert_allclose(value(a).numpy(), getattr(np.linalg, name)(a), rtol=1e-9, atol=1e-12)
         wanted = tf.grad(lambda a: tf.reduce_sum(f(a)))(a).numpy()
         np.testing.assert_allclose(gradient(a).numpy(), wanted, rtol=1e-9, atol=1e-12)
+
+
+SMALL = {
+    "zeros": np.zeros((2, 2)),
+    "one": np.array([[0.0]]),
+    "of rank 1": np.array([[1.0, 2.0], [2.0, 4.0]]),
+    "of rank 2": np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]]),
+    "three of rank 1": np.outer([1.0, 2.0, 3.0], [1.0, -1.0, 2.0]),
+    "regular": np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]]),
+    "stack": np.stack([np.ones((3, 3)), np.diag([1.0, 2.0, 3.0]), np.zeros((3, 3))]),
+    "complex": np.array([[1.0 + 1j, 2.0], [2.0 + 2j, 4.0]]),
+}
+
+
+def cofactors(a):
+    if a.ndim == 3:
+        return np.stack([cofactors(x) for x in a])
+    places = [
+        (-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for i, j in np.ndindex(a.shape)
+    ]
+    return np.reshape(places, a.shape)
+
+
+@MODES
+@pytest.mark.parametrize("name", SMALL)
+def test_the_derivative_of_a_determinant_of_few_rows_is_known_where_it_is_zero(name, mode):
+    a = SMALL[name]
+
+    def real(a):
+        return tf.math.real(tf.reduce_sum(tf.linalg.det(a)))
+
+    np.testing.assert_allclose(mode(tf.grad(real))(a), np.conj(cofactors(a)), atol=1e-12)
+    if a.dtype == np.float64:
+        direction, h = np.random.default_rng(0).normal(size=a.shape), 1e-5
+
+        def squares(a):
+            return tf.reduce_sum(tf.grad(real)(a) ** 2)
+
+        slope = np.sum(mode(tf.grad(squares))(a).numpy() * direction)
+        difference = (squares(a + h * direction) - squares(a - h * direction)).item() / (2 * h)
+        np.testing.assert_allclose(slope, difference, rtol=1e-7, atol=1e-8)
+        third = mode(lambda a: tf.jvp(tf.grad(real), (a,), (direction,)))(a)[1].numpy()
+        between = (cofactors(a + h * direction) - cofactors(a - h * direction)) / (2 * h)
+        np.testing.assert_allclose(third, between, rtol=1e-6, atol=1e-8)

@@ -71,9 +71,9 @@ def test_the_determinant_of_nan_is_nan(mode):
 @pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
 def test_the_gradient_of_a_determinant_that_is_zero_is_refused_every_time(mode):
     gradient = mode(tf.grad(tf.linalg.det))
-    regular, underflown = np.diag([1.0, 2.0, 3.0]), np.diag([1e-200, 1e-200, 1e-200])
+    regular, underflown = np.diag([1.0, 2.0, 3.0, 1.0]), np.diag([1e-200, 1e-200, 1e-200, 1.0])
     for _ in range(6):
-        np.testing.assert_allclose(gradient(tf.constant(regular)).numpy(), np.diag([6.0, 3.0, 2.0]))
+        np.testing.assert_allclose(gradient(tf.constant(regular)).numpy(), np.diag([6.0, 3.0, 2.0, 6.0]))
         with pytest.raises(RuntimeError, match="singular"):
             gradient(tf.constant(underflown))
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays.selection import as_size, largest
 from ..arrays.slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
 from ..core.dim import Dim, Size, same
-from ..core.errors import DtypeError, ShapeError, WrongNumber, at, user_location
+from ..core.errors import DtypeError, OutOfRange, ShapeError, WrongNumber, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
@@ -289,6 +289,8 @@ def bincount(
     tf.Tensor([0 2 0 1], shape=(4,), dtype=int32)
     """
     x: Any = convert_to_tensor(arr)
+    if is_known(x) and x.spec.size and (least := known(x).min()) < 0:
+        raise OutOfRange(f"bincount counts numbers from 0 on, got {least}{at(user_location())}")
     fixed = minlength is not None and minlength == maxlength
     size = int(minlength) if fixed else _bins(x, minlength, maxlength)
     flat = ops.reshape(x, shape=(x.spec.size,))

@@ -24,6 +24,8 @@ from .systems import solve_kernel, triangle
 NOT_POSITIVE = "the matrix is not positive definite"
 _WRITTEN_OUT = 16
 """Factors of a product that is no loop."""
+_FEW = 3
+"""Rows of a matrix whose cofactors are written out."""
 
 
 def identity_of(a: Any) -> Any:
@@ -102,8 +104,40 @@ def _cofactors(a: Any) -> Any:
     return swapped(ops.inverse(a))
 
 
+def _rolled(a: Any, axis: int, by: int) -> Any:
+    """The matrices with the first `by` rows (`axis` -2) or columns (-1) last."""
+    axis += len(a.shape)
+    n = a.shape[axis]
+    whole = [(0, d, 1) for d in a.shape]
+    parts = [(by, n - by, 1), (0, by, 1)]
+    return ops.concat(
+        *[ops.slice(a, slices=(*whole[:axis], part, *whole[axis + 1 :])) for part in parts], axis=axis
+    )
+
+
+def _minors(a: Any) -> Any:
+    """The cofactors of matrices of up to three rows: products of elements, also where the determinant is 0."""
+    n = a.shape[-1]
+    if n == 1:
+        return ops.fill(shape=a.shape, value=1, dtype=a.np_dtype)
+    if n == 2:
+        other = _rolled(_rolled(a, -2, 1), -1, 1)
+        return ops.where(ops.not_equal(identity_of(a), 0), other, ops.negative(other))
+    next_row, last_row = _rolled(a, -2, 1), _rolled(a, -2, 2)
+    return ops.subtract(
+        ops.multiply(_rolled(next_row, -1, 1), _rolled(last_row, -1, 2)),
+        ops.multiply(_rolled(next_row, -1, 2), _rolled(last_row, -1, 1)),
+    )
+
+
 def _det_vjp(g: Any, y: Any, a: Any) -> Any:
-    """The determinant times the cofactors; refused where it is 0, as rounding decides if `solve` finds that out."""
+    """The cofactors; of more than three rows as the determinant times the inverse, and refused where it is 0.
+
+    Rounding decides if `solve` finds that out.
+    """
+    if isinstance(a.shape[-1], int) and 1 <= a.shape[-1] <= _FEW:
+        minors = _minors(a)
+        return _scaled(g, ops.conj(minors) if y.dtype.kind == "c" else minors)
     check_state(ops.cast(ops.equal(y, 0), dtype=INDEX.dtype), SINGULAR)
     return _scaled(ops.multiply(g, ops.conj(y) if y.dtype.kind == "c" else y), _cofactors(a))
 
@@ -135,7 +169,9 @@ def _nan_of(a: np.ndarray) -> complex:
     traits=("expensive", "polls"),
 )
 def det(a: TensorSpec) -> TensorSpec:
-    """Determinant of a square matrix, NaN where an element is; its derivative is known where it is not singular.
+    """Determinant of a square matrix, NaN where an element is.
+
+    Its derivative is known for matrices of up to three rows, and for others where they are not singular.
 
     Compiled it is the product of the pivots, eagerly the exponential of the sum of their logarithms: the product may
     overflow, or vanish, on its way to a number that float64 holds.

@@ -155,7 +155,27 @@ psi = digamma
 betaln = _of_two("betaln", _betaln, "The logarithm of the beta function of `a` and `x`")
 beta = _of_two("beta", _beta, "The beta function of `a` and `x`")
 factorial = _of_one("factorial", _further.factorial, "``gamma(x + 1)``, 0 below 0; exact for whole numbers")
-comb = _of_two("comb", _further.comb, "How many ways there are to take `x` things of `a`; 0 where there are none")
+
+
+def comb(N: Any, k: Any, exact: bool = False, repetition: bool = False) -> Tensor:
+    """How many ways there are to take `k` things of `N`, as floats; 0 where there are none.
+
+    With `repetition` a thing may be taken again. Both broadcast, ShapeError where they do not; `exact` is accepted and
+    changes nothing: results are exact as far as floats are. DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit import scipy
+    >>> print(scipy.special.comb(5, 2), scipy.special.comb(5, 2, repetition=True))
+    tf.Tensor(10.0, shape=(), dtype=float64) tf.Tensor(15.0, shape=(), dtype=float64)
+    """
+    n, taken = two_floats(N, k)
+    if not repetition:
+        return _further.comb(n, taken)
+    none = ops.logical_and(ops.equal(taken, 0.0), ops.less_equal(0.0, n))
+    return ops.where(none, 1.0, _further.comb(ops.where(none, 1.0, n + taken - 1.0), taken))
+
+
 poch = _of_two(
     "poch",
     lambda a, x: _further.poch(a, x, _gammasgn),
@@ -320,11 +340,14 @@ def expn(n: int, x: Any) -> Tensor:
     return ops.expn(floats(x), order=_whole(n, 0))
 
 
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -> Tensor:
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+) -> Any:
     """``log(sum(b * exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
 
-    `b` are weights that broadcast, 1 if left out; what weighs 0 may be of any size. DtypeError for strings,
-    ShapeError for axes that are not there.
+    `b` are weights that broadcast, 1 if left out; what weighs 0 may be of any size, and so may elements of `a` where
+    the bools `where` are False, which do not count. With `return_sign`, the logarithm of the sum without its sign, and
+    its sign: 1, -1, or 0 where it is 0. DtypeError for strings, ShapeError for axes that are not there.
 
     Examples
     --------
@@ -333,9 +356,11 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
     tf.Tensor(1.3132616875182228, shape=(), dtype=float64)
     """
     x: Any = floats(a)
-    if b is None:
+    if b is None and where is None and not return_sign:
         return reductions.logsumexp(x, axis, keepdims=keepdims)
-    weights = array(b, x.dtype)
+    weights = array(1.0 if b is None else b, x.dtype)
+    if where is not None:
+        weights = ops.where(array(where, bool), weights, 0.0)
     none = ops.equal(weights, 0.0)
     counted = ops.where(none, -np.inf, x)
     highest = ops.stop_gradient(reductions.max(counted, axis, keepdims=True))
@@ -345,7 +370,8 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False) -
         most = np.log(np.finfo(x.np_dtype).max) - 1.0
         power = ops.where(ops.logical_and(none, ops.logical_not(ops.less(power, most))), most, power)
     total = reductions.sum(weights * ops.exp(power), axis, keepdims=keepdims)
-    return ops.log(total) + ops.reshape(highest, shape=total.shape)
+    size = ops.log(ops.abs(total) if return_sign else total) + ops.reshape(highest, shape=total.shape)
+    return (size, ops.sign(total)) if return_sign else size
 
 
 # ---- Bessel functions -----------------------------------------------------------------------------------
