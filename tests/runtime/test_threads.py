@@ -109,6 +109,52 @@ def test_jobs_are_shared() -> None:
     assert all(t.daemon and t.name.startswith("tracejit-worker") for t in pool.threads)
 
 
+def _sites(state) -> list[int]:
+    """Where something is known of a body."""
+    return [at for at in range(0, len(state.sites), 4) if state.sites[at]]
+
+
+def test_a_loss_is_believed_only_beside_a_fresh_measurement() -> None:
+    """One that sharing seems to make long after a call was measured has the next call measured again."""
+    tf.config.num_threads = 2
+    x = tf.constant(np.linspace(-1, 1, SIZE))
+    heavy(x)
+    state = workers.running().state
+    unlikely = (
+        np.float64(1e-12).view(np.int64).item()
+    )  # ns of a ps on one thread, so that all sharing is a loss
+
+    def call(calls: int) -> tuple[int, int]:
+        """The account and the calls of the body when one call is reckoned."""
+        for _ in range(200):
+            for at in range(0, len(state.sites), 4):
+                state.sites[at] = 0
+            heavy(x)
+            (at,) = _sites(state)
+            state.sites[at + 1 : at + 4] = [0, calls, unlikely]
+            jobs = state.jobs
+            heavy(x)
+            if state.jobs > jobs and tuple(state.sites[at + 1 : at + 3]) != (0, calls + 1):
+                return state.sites[at + 1], state.sites[at + 2]
+        raise AssertionError("no call was reckoned")
+
+    assert call(100) == (0, 1)
+    lost, calls = call(5)
+    assert lost < 0 and calls == 6
+
+
+def test_what_is_known_of_a_body_is_known_for_its_work() -> None:
+    """Products of all sizes are one body, and a long one tells nothing about a short one."""
+    tf.config.num_threads = 2
+    f = tf.function(lambda x: tf.sin(tf.exp(x)), input_signature=[tf.TensorSpec([None], tf.float64)])
+    f(tf.constant(np.linspace(-1, 1, SIZE)))
+    state = workers.running().state
+    state.sites[:] = [0] * len(state.sites)
+    for size in (SIZE, SIZE // 8, SIZE + 100):
+        f(tf.constant(np.linspace(-1, 1, size)))
+    assert sorted(state.sites[at + 2] for at in _sites(state)) == [1, 2]
+
+
 def test_one_thread_starts_none() -> None:
     code = PROGRAM + "\n    f(x); f(x); print(names(), tf.config.num_threads)"
     assert run(code, TRACEJIT_NUM_THREADS="1") == "[] 1"

@@ -64,7 +64,8 @@ class PoolState(ctypes.Structure):
     jobs : int
         Jobs done by several threads.
     sites : array of int
-        Of bodies, four words each: the address; the nanoseconds that sharing has gained, up to a limit, less those it
+        Of bodies and about how much work they get, four words each: the address and, in its highest bits, the work's
+        exponent and first digits; the nanoseconds that sharing has gained, up to a limit, less those it
         has lost; how many calls there were; and how many nanoseconds a picosecond of estimated work takes on one
         thread, as a float64. Below 0 jobs are not shared until their work has paid for it.
     start, system_call, clock, get_processor : address

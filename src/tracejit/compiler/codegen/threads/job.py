@@ -29,10 +29,17 @@ start:
   call void %starts()
   br label %started
 started:
-  ; What is known of this body; of several that meet in one place the last one.
-  %address = ptrtoint ptr %body to i64
-  %bits = lshr i64 %address, 4
-  %which = and i64 %bits, {last_site}
+  ; What is known of this body with about as much work; of several that meet in one place the last one.
+  %work.f = uitofp i64 %work to double
+  %work.bits = bitcast double %work.f to i64
+  %about = lshr i64 %work.bits, 50
+  %about.high = shl i64 %about, 48
+  %body.bits = ptrtoint ptr %body to i64
+  %address = xor i64 %body.bits, %about.high
+  %bits = lshr i64 %body.bits, 4
+  %about.spread = mul i64 %about, 37
+  %spread = add i64 %bits, %about.spread
+  %which = and i64 %spread, {last_site}
   %site.at = mul i64 %which, 32
   %site = getelementptr i8, ptr {sites}, i64 %site.at
   %account.at = getelementptr i8, ptr %site, i64 8
@@ -48,7 +55,6 @@ meet:
   store double 0.0, ptr %rate.at, align 8
   br label %met
 met:
-  %work.f = uitofp i64 %work to double
   %rate = load double, ptr %rate.at, align 8
   %account = load i64, ptr %account.at, align 8
   %calls = load i64, ptr %calls.at, align 8
@@ -225,7 +231,15 @@ reckon:
   %sum = add i64 %account, %gain
   %kept.gains = call i64 @llvm.smin.i64(i64 %sum, i64 {most_gained})
   %kept.losses = call i64 @llvm.smax.i64(i64 %kept.gains, i64 {most_lost})
-  store i64 %kept.losses, ptr %account.at, align 8
+  ; What was measured long ago may have been another state of the machine, and one loss may be an accident: the next
+  ; call is measured before losses count.
+  %is.lost = icmp slt i64 %kept.losses, 0
+  %is.old = icmp ugt i64 %phase, {fresh_calls}
+  %doubted = and i1 %is.lost, %is.old
+  %believed = select i1 %doubted, i64 0, i64 %kept.losses
+  %calls.next = select i1 %doubted, i64 1, i64 %calls.n
+  store i64 %believed, ptr %account.at, align 8
+  store i64 %calls.next, ptr %calls.at, align 8
   br label %leave
 leave:
   %left = call i64 @read_clock(i32 {wall})

@@ -35,6 +35,8 @@ ASK_NANOSECONDS = 1_000_000
 """How long what is known of the caller's processors is believed."""
 MEASURED = 128
 """One in so many calls of a body runs on one thread, to see what it takes; the first time it is the second call."""
+FRESH = 16
+"""Calls after a measurement within which a loss is believed; a later one has the next call measured again."""
 ALLOWANCE = 20
 """What sharing may lose: one part in so many of all work."""
 RECKONED_ALWAYS = 100_000_000
@@ -67,7 +69,7 @@ def module_text(arch: str) -> str:
         "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH, "watch_least": WATCH_LEAST,
         "dense_nanoseconds": DENSE_NANOSECONDS, "caller_watch": CALLER_WATCH,
         "at_first": AT_FIRST, "last_site": state.SITES - 1, "last_call": MEASURED - 1,
-        "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "most_lost": MOST_LOST,
+        "fresh_calls": FRESH, "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "most_lost": MOST_LOST,
         "picoseconds_allowed": 1000 * ALLOWANCE,
     }  # fmt: skip
     names = {
