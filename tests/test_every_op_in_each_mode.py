@@ -11,8 +11,7 @@ import tracejit.ops
 import tracejit.ops.tensor.operators  # noqa: F401  completes Tensor
 from checks import modes
 from checks.cases import DTYPES, LAYOUTS, Case, cases_of, drawn_ops, resized
-from checks.levels import lowered
-from tracejit.compiler import cache
+from checks.levels import lowered, machine_code
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.core.ir.graph import Graph
 from tracejit.core.op import Op
@@ -28,7 +27,7 @@ def loops(graph: Graph, arrays: modes.Arrays) -> modes.Arrays:
 
 def compiled(graph: Graph, arrays: modes.Arrays, contract: bool = False) -> modes.Arrays:
     with settings(contract=contract, cache=False):
-        return list(cache.compile_graph(graph)(arrays))
+        return list(machine_code(graph)(arrays))
 
 
 MODES = {"loops": loops, "compiled": compiled}
