@@ -231,7 +231,11 @@ def _add_turn_lower(m: Module) -> None:
     with w.loop(a.n, s.tile, a.a, a.u) as down:
         source, target = down.carried
         columns = w.minimum(w.subtract(a.n, down.index), s.tile)
-        w.invoke(PACK, w.add(down.index, columns), columns, source, a.a_col, a.a_row, target, a.row)
+        count = w.add(down.index, columns)
+        with w.loop(count, s.tile, source, target) as along:
+            few = w.minimum(w.subtract(count, along.index), s.tile)
+            w.invoke(PACK, few, columns, along.carried[0], a.a_col, a.a_row, along.carried[1], a.row)
+            w.advance(along, w.multiply(a.a_col, s.tile), w.multiply(a.row, s.tile))
         w.advance(down, w.multiply(a.a_row, s.tile), s.tile * g.size)
     m.add(w)
 

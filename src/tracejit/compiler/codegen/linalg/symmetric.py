@@ -243,14 +243,16 @@ def _add_divide_row(m: Module) -> None:
 
 
 def _add_mirror_lower(m: Module) -> None:
-    """The lower triangle onto the upper one."""
+    """The lower triangle onto the upper one, a line of few rows at a time, which may be at one place of the cache."""
     w, s, g = Writer(MIRROR_LOWER), m.s, m.s.g
-    a = w.arg
+    a, line = w.arg, 64 // m.s.g.size
     with w.loop(a.n, s.tile) as down:
         rows = w.minimum(w.subtract(a.n, down.index), s.tile)
         above = w.offset(a.x, w.multiply(down.index, g.size))
         beside = w.offset(a.x, w.multiply(down.index, a.row))
-        w.invoke(PACK, down.index, rows, beside, g.size, a.row, above, a.row)
+        with w.loop(down.index, line, beside, above) as along:
+            w.invoke(TRANSPOSE, rows, line, along.carried[0], a.row, along.carried[1], a.row)
+            w.advance(along, line * g.size, w.multiply(a.row, line))
         corner = w.offset(beside, w.multiply(down.index, g.size))
         with w.loop(rows, 1, corner, corner) as inside:  # the tile on the diagonal
             row, column = inside.carried
