@@ -65,6 +65,8 @@ def test_names():
     assert BigNetwork().name == "big_network" and BigNetwork("other").name == "other"
     with BigNetwork().name_scope as scope:
         assert scope == "big_network"
+    with BigNetwork().name_scope() as scope:
+        assert str(scope) == "big_network"
     with pytest.raises(ValueError, match="no name for a Module"):
         BigNetwork("1 2")
 

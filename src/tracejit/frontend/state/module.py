@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -92,9 +91,9 @@ class Module:
         return tuple(modules)
 
     @property
-    def name_scope(self) -> AbstractContextManager[str]:
-        """A ``with`` block for programs that name what they make, ``with self.name_scope:``, as the Module's name."""
-        return nullcontext(self.name)
+    def name_scope(self) -> NameScope:
+        """The Module's name as a ``with`` block, for programs that name what they make: ``with self.name_scope:``."""
+        return NameScope(self.name)
 
     @classmethod
     def with_name_scope(cls, method: Any) -> Any:
@@ -253,3 +252,18 @@ def put(variable: Variable, array: np.ndarray, path: str) -> None:
 
 
 never(Module)
+
+
+class NameScope(str):
+    """A name that is a ``with`` block without effect; calling it gives it again, as older programs do."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> NameScope:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def __call__(self) -> NameScope:
+        return self
