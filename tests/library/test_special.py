@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.op import OPS
-from tracejit.ops.elementwise.special_formulas import FORMULAS
+from tracejit.ops.elementwise.formulas.arithmetic import FORMULAS
 
 special = pytest.importorskip("scipy.special")
 math = tf.math

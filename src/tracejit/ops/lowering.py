@@ -7,7 +7,7 @@ These are plain classes: writing them as dataclasses would be most of what impor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Rule = Callable[..., Any]
@@ -20,6 +20,19 @@ class Scalar:
 
     def __init__(self, name: str):
         self.name: str = name
+
+
+class Formula:
+    """Element by element, by the scalar operation ``name(**attrs)`` of numbers ``leading(**attrs)`` and the inputs.
+
+    Attributes for which that is None leave it to the kernel, as `Callback` does.
+    """
+
+    __slots__ = __match_args__ = ("name", "leading")
+
+    def __init__(self, name: Rule, leading: Rule | None = None):
+        self.name: Rule = name
+        self.leading: Rule | None = leading
 
 
 class Compose:
@@ -93,9 +106,12 @@ class Callback:
     __slots__ = ()
 
 
-def is_by_kernel(op: Any, dtype: Any) -> bool:
+def is_by_kernel(op: Any, dtype: Any, attrs: Mapping[str, Any]) -> bool:
     """Does machine code call the kernel of the op for results of this dtype?"""
-    return isinstance(op.lower, Callback) or ("complex_by_kernel" in op.traits and dtype.kind == "c")
+    lower = op.lower
+    if isinstance(lower, Formula):
+        return lower.name(**attrs) is None
+    return isinstance(lower, Callback) or ("complex_by_kernel" in op.traits and dtype.kind == "c")
 
 
 class Structure:

@@ -14,7 +14,7 @@ from ...core.dim import Dim, Size, evaluate
 from ...core.ir.graph import Node, Value
 from ...core.op import Op
 from ...core.tracing.loop_form import LoopForm
-from ...ops.lowering import Scalar
+from ...ops.lowering import Formula, Scalar
 from ..loopir.scalar_ops import SCALAR_OPS
 from .mincut import FlowNetwork
 
@@ -22,6 +22,8 @@ from .mincut import FlowNetwork
 CYCLES_PER_BYTE = 0.25
 #: Cycles per element of most ops.
 CYCLES = 0.5
+#: The same of a formula that iterates.
+ITERATION_CYCLES = 500.0
 #: Size assumed for an axis that is not known.
 USUAL_SIZE = 1000
 
@@ -94,6 +96,8 @@ def repeat_cost(node: Node) -> float:
 
 def cycles(op: Op) -> float:
     """About what an element costs: as the op's scalar operation, if it is one."""
+    if isinstance(op.lower, Formula):
+        return ITERATION_CYCLES
     scalar = SCALAR_OPS.get(op.lower.name) if isinstance(op.lower, Scalar) else None
     return CYCLES if scalar is None else scalar.cycles
 

@@ -104,7 +104,9 @@ class Rewriter:
             if self.final and (custom := CustomForm.of(node)) is not None:
                 return custom.body
         written = self.final and isinstance(node.op.lower, Expand)
-        return expanded(node) if written and not is_by_kernel(node.op, node.outputs[0].spec.dtype) else None
+        if not written or is_by_kernel(node.op, node.outputs[0].spec.dtype, node.attrs):
+            return None
+        return expanded(node)
 
     def emit(
         self, op: Op, inputs: tuple[Value, ...], attrs: Mapping[str, Any], specs: tuple[TensorSpec, ...]

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.op import OPS
+from ...ops.elementwise.formulas.families import ITERATED
+from ...ops.elementwise.formulas.iterated import computed
 from . import complexes
 
 
@@ -93,6 +95,14 @@ def _softplus(x: np.ndarray) -> np.ndarray:
 def _kernel(name: str) -> Callable[[np.ndarray], np.ndarray]:
     """The kernel of the op of this name, whose family is loaded when it is first needed."""
     return lambda x: OPS[name].kernel(x)
+
+
+def _formula(rule: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    def meaning(*xs: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return computed(rule, *(np.asarray(x, np.float64) for x in xs))
+
+    return meaning
 
 
 _CHEAP, _CHEAP_RULE, _ELEMENTARY = ("cheap",), ("cheap", "combines", "commutes"), ("elementary",)
@@ -204,6 +214,10 @@ _RECORDS = (
             ("bessel_i0e", 20.0),
             ("bessel_i1e", 20.0),
         )
+    ),
+    *(
+        ScalarOp(name, operands, "f", _formula(rule), 500.0, traits=_ELEMENTARY)
+        for name, (rule, operands) in ITERATED.items()
     ),
 )
 

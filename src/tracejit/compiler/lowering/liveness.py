@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.ir.graph import Graph, Node, Value
-from ...ops.lowering import Reindex, Scalar
+from ...ops.lowering import Formula, Reindex, Scalar
 
 REACH = 64  # values looked at to see what an update is computed from
 
@@ -41,7 +41,7 @@ class Liveness:
                 self._last[self.root(value)] = position
             if isinstance(node.op.lower, Reindex):
                 self._root[node.outputs[0]] = self.root(node.inputs[0])
-            if isinstance(node.op.lower, (Reindex, Scalar)):
+            if isinstance(node.op.lower, (Reindex, Scalar, Formula)):
                 self._made_by[node.outputs[0]] = node
         end = len(nodes)
         for value in held:

@@ -18,7 +18,7 @@ from ...core.ir.graph import Graph, Node, Value
 from ...core.spec import TensorSpec
 from ...core.tracing.trace import resize, trace
 from ...ops.linalg.kernels import LEAST_SYMMETRIC
-from ...ops.lowering import Compose, Library, Nests, Reduce, Reindex, Scalar, Structure, is_by_kernel
+from ...ops.lowering import Compose, Formula, Library, Nests, Reduce, Reindex, Scalar, Structure, is_by_kernel
 from ..loopir.called_kernels import KERNELS, LANES, LARGE, MOST_ROWS
 from ..loopir.ir import Allocate, Call, Nest, Store, While
 from ..loopir.operands import Buffer, BufferAlias, Index
@@ -152,6 +152,9 @@ class Lowering:
         match lower:
             case Scalar(name):
                 return [self.elementwise(name, out, views)]
+            case Formula(name, leading):
+                numbers = leading(**attrs) if leading else ()
+                return [self.elementwise(name(**attrs), out, views, numbers)]
             case Reindex(rule):
                 return [self.reindexed(rule, out, views[0], attrs)]
             case Reduce(rule, init):
@@ -186,23 +189,26 @@ class Lowering:
 
     # ---- kinds of lowering -------------------------------------------------------------------------------
 
-    def elementwise(self, name: str, out: TensorSpec, views: Sequence[View]) -> View:
+    def elementwise(
+        self, name: str, out: TensorSpec, views: Sequence[View], leading: Sequence[float] = ()
+    ) -> View:
         """Into the nest that is being written, if it has this shape and its values line up; else a nest of its own."""
         b, nest = self.b, self.open
         if b.is_late(out):
             stretched = [v.broadcast(out.shape) for v in views]
-            return b.map(out, lambda ix: self.scalar(name, out, [b.load(v, ix) for v in stretched]))
+            return b.map(out, lambda ix: self.scalar(name, out, [b.load(v, ix) for v in stretched], leading))
         if nest is None or nest.shape != out.shape or not nest.takes(b.block, views):
             nest = self.open = OpenNest(b, out.shape)
         saved, b.block = b.block, nest.nest.body  # `b.writing` spelt out: this runs for nearly every node
         try:
             loaded = [nest.value(v) for v in views]
-            return nest.keep(out, self.scalar(name, out, loaded))
+            return nest.keep(out, self.scalar(name, out, loaded, leading))
         finally:
             b.block = saved
 
-    def scalar(self, name: str, out: TensorSpec, args: Sequence[Any]) -> Any:
-        return self.b.compute(name, *args, dtype=out.dtype)
+    def scalar(self, name: str, out: TensorSpec, args: Sequence[Any], leading: Sequence[float] = ()) -> Any:
+        numbers = [self.b.constant(number, args[0].dtype) for number in leading]
+        return self.b.compute(name, *numbers, *args, dtype=out.dtype)
 
     def reindexed(
         self, rule: Callable[..., Any], out: TensorSpec, view: View, attrs: Mapping[str, Any]
@@ -302,7 +308,7 @@ def _is_most(part: Sequence[tuple[Size, Size, int]], shape: Sequence[Size]) -> b
 
 def calls_python(node: Node) -> bool:
     """Is it computed by the kernel of its op, which machine code calls?"""
-    return is_by_kernel(node.op, node.outputs[0].spec.dtype)
+    return is_by_kernel(node.op, node.outputs[0].spec.dtype, node.attrs)
 
 
 def composed(node: Node, rule: Callable[..., Any]) -> Graph:

@@ -13,23 +13,12 @@ import numpy as np
 
 from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
-from ..lowering import Callback, Compose, Scalar
+from ..lowering import Compose, Scalar
 from .arithmetic import ELEMENTARY, broadcast, elementary, matched, pairs, unary
-from .special_formulas import on_arrays
+from .formulas.arithmetic import on_arrays
+from .formulas.families import zeta
+from .formulas.iterated import by_formula
 
-#: Bernoulli numbers of even order, from the second on.
-BERNOULLI = (
-    1 / 6,
-    -1 / 30,
-    1 / 42,
-    -1 / 30,
-    5 / 66,
-    -691 / 2730,
-    7 / 6,
-    -3617 / 510,
-    43867 / 798,
-    -174611 / 330,
-)
 #: From here on, more for higher derivatives, the asymptotic series of the gamma family is exact to rounding.
 _FAR = 12.0
 
@@ -67,41 +56,32 @@ def lgamma(x: TensorSpec) -> TensorSpec:
     return real(x)
 
 
-def _cotangent(x: np.ndarray, order: int) -> np.ndarray:
+def _cotangent(cotangent: Any, order: int) -> Any:
     """The derivative `order` of ``pi / tan(pi x)``: a polynomial of the cotangent, whose terms have one sign."""
     powers = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(order):
         powers = -powers.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
-    return np.pi ** (order + 1) * powers(1.0 / np.tan(np.pi * (x - np.rint(x))))
+    total: Any = float(powers.coef[-1])
+    for c in powers.coef[-2::-1].tolist():
+        total = total * cotangent + c
+    return np.pi ** (order + 1) * total
 
 
-def _reflected(x: np.ndarray, order: int) -> np.ndarray:
-    """Of numbers below 0; SciPy's values at the poles."""
-    found = (-1.0) ** order * polygammas(1.0 - x, order=order) - _cotangent(x, order)
-    return np.where(x == np.rint(x), (-1.0) ** (order + 1) * np.inf, found)
+def _continued(of: Any, nearest: Any, zeta: Callable[[float, Any], Any], x: Any, order: int) -> Any:
+    """Derivatives of digamma from the second on, by the zeta function; below 0 by reflection, SciPy's at the poles."""
+    below, sign = x < 0.0, (-1.0) ** order
+    y = of.where(below, 1.0 - x, of.where(x == 0.0, 1.0, x))
+    found = -sign * math.factorial(order) * zeta(order + 1.0, y)
+    reflected = sign * found - _cotangent(1.0 / of.tan(math.pi * (x - nearest(x))), order)
+    found = of.where(below, of.where(x == nearest(x), -sign * math.inf, reflected), found)
+    return of.where(x == 0.0, -sign * math.inf, found)
 
 
 def polygammas(x: np.ndarray, *, order: int) -> np.ndarray:
-    """From order 2 on moved upwards by the recurrence, then the asymptotic series; below 0 by reflection."""
     derivative_number(order)
     if order < 2:
         return on_arrays("trigamma" if order else "digamma")(x)
-    below = x < 0.0
-    if np.any(below):
-        reflected = _reflected(np.where(below, x, -0.5), order)
-        return np.where(below, reflected, polygammas(np.where(below, 1.0, x), order=order))
-    sign, whole, near = (-1.0) ** (order + 1), math.factorial(order), _FAR + order
-    total, z = np.zeros(x.shape), x.astype(np.float64)
-    for _ in range(int(near) + 1):
-        low = z < near
-        total += np.where(low, sign * whole / np.where(low, z, 1.0) ** (order + 1), 0.0)
-        z = np.where(low, z + 1.0, z)
-    first = math.factorial(order - 1) / z**order + whole / (2.0 * z ** (order + 1))
-    rest = sum(
-        b * math.factorial(2 * k + order - 1) / (math.factorial(2 * k) * z ** (2 * k + order))
-        for k, b in enumerate(BERNOULLI, 1)
-    )
-    return sign * (first + rest) + total
+    return _continued(np, np.rint, by_formula(zeta), x, order)
 
 
 @defop(
@@ -129,10 +109,18 @@ def derivative_of_digamma(x: Any, order: int) -> Any:
     return ops.digamma(x) if order == 0 else ops.trigamma(x) if order == 1 else ops.polygamma(x, order=order)
 
 
+def _composed_polygamma(x: Any, *, order: int) -> Any:
+    if order < 2:
+        return derivative_of_digamma(x, order)
+    wide = ops.cast(x, dtype=np.dtype(np.float64))
+    found = _continued(ops, ops.round, lambda s, q: ops.zeta(s, q, order=0), wide, order)
+    return ops.cast(found, dtype=x.dtype)
+
+
 @defop(
     partial=(lambda y, x, *, order: derivative_of_digamma(x, order + 1),),
     kernel=double(polygammas),
-    lower=Callback(),
+    lower=Compose(_composed_polygamma),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.5, high=4.0, order=0), sample((), low=0.5, high=4.0, order=2)),
 )

@@ -9,11 +9,20 @@ from functools import cache
 
 import numpy as np
 
-from ....ops.elementwise.special_formulas import FORMULAS
-from ...ir_text import Value
-from . import error_function, exponential, hyperbolic, inverse, logarithm, power, root, special, trigonometric
-from .definition import CALLED, INLINED, WRITERS, MathFunction, define
-from .writer import Builder
+from ....ops.elementwise.formulas.arithmetic import FORMULAS
+from . import (
+    error_function,
+    exponential,
+    hyperbolic,
+    inverse,
+    iterated,
+    logarithm,
+    power,
+    root,
+    special,
+    trigonometric,
+)
+from .definition import WRITERS, MathFunction, written
 
 __all__ = ["NAMES", "SHORT", "MathFunction", "function", "largest_error"]
 
@@ -87,9 +96,4 @@ def _function(name: str, kind: str, width: int, fma: bool, inline: bool, avx512:
         raise TypeError(f"{name}: no vector function for {np.dtype(kind)}, only for float32 and float64")
     if name not in NAMES:
         raise KeyError(f"no vector function named {name!r}; there are {', '.join(sorted(NAMES))}")
-    b = Builder("double" if kind == "d" else "float", width, fma, avx512)
-    write = WRITERS[name]
-    parameters = [Value(f"%a{i}", b.element, width) for i in range(write.__code__.co_argcount - 1)]
-    result = write(b, *parameters)
-    symbol = f"@tj_{name}_{b.suffix}{b.variant}" + ("_inline" if inline else "")
-    return define(b, symbol, parameters, result, INLINED if inline else CALLED)
+    return written(name, "double" if kind == "d" else "float", width, fma, avx512, inline)

@@ -5,6 +5,7 @@ It knows how a definition is spelt, not what any function computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from ....core.dataclass import dataclass
 from ...ir_text import Value, function
@@ -21,11 +22,14 @@ Rule = Callable[..., Value]
 
 #: What writes each vector function, by the name of its scalar operation: ``(builder, *operands) -> result``.
 WRITERS: dict[str, Rule] = {}
+#: How many operands it takes.
+ARITIES: dict[str, int] = {}
 
 
-def vector_function(write: Rule) -> Rule:
-    """Declare a vector function: the decorated writer gives its name and its number of operands."""
-    WRITERS[write.__name__.rstrip("_")] = write
+def vector_function(write: Rule, operands: int = 0) -> Rule:
+    """Declare a vector function: the decorated writer gives its name and, unless told, its number of operands."""
+    name = write.__name__.rstrip("_")
+    WRITERS[name], ARITIES[name] = write, operands or write.__code__.co_argcount - 1
     return write
 
 
@@ -73,3 +77,22 @@ def byte_table(symbol: str, data: bytes, align: int) -> str:
     """The definition of a constant table."""
     text = data.hex("\\").upper()
     return f'{symbol} = internal constant [{len(data)} x i8] c"\\{text}", align {align}'
+
+
+@cache
+def written(
+    name: str, element: str, width: int, fma: bool, avx512: bool, inline: bool = False
+) -> MathFunction:
+    """The vector function of this name."""
+    b = Builder(element, width, fma, avx512)
+    parameters = [Value(f"%a{i}", b.element, width) for i in range(ARITIES[name])]
+    result = WRITERS[name](b, *parameters)
+    symbol = f"@tj_{name}_{b.suffix}{b.variant}" + ("_inline" if inline else "")
+    return define(b, symbol, parameters, result, INLINED if inline else CALLED)
+
+
+def called(b: Builder, name: str, *operands: Value) -> Value:
+    """A call of another vector function."""
+    f = written(name, b.element, b.width, b.has_fma, b.has_avx512)
+    b.needs.append(f)
+    return b.w.call(b.element, b.width, f.symbol, *operands)

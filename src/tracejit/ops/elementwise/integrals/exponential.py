@@ -1,60 +1,27 @@
-"""Exponential integrals, Dawson's integral and the scaled error function; NumPy computes them in double precision.
-
-Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, 5.1 and 7.1.
-"""
+"""Exponential integrals, Dawson's integral and the scaled error function, in double precision."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from ....core.op import defop, ops, real, sample
 from ....core.spec import TensorSpec
-from ...lowering import Callback
+from ...lowering import Formula, Scalar
 from ..arithmetic import ELEMENTARY
-from ..faddeeva import faddeeva
+from ..formulas import exponential, families
+from ..formulas.iterated import by_rule, of_order
 from ..special import derivative_number, double
-from .incomplete import continued
 
-#: From here on the asymptotic series of Ei is exact to rounding.
-_FAR = 40.0
 #: From here on derivatives are those of an asymptotic series: what they are differences of are nearly equal.
 _WIDE = 20.0
 _ROOT_OF_PI = math.sqrt(math.pi)
 
 
-def _expn_near(x: np.ndarray, n: int) -> np.ndarray:
-    """Of numbers up to 1, by the power series, in which one term has a logarithm."""
-    psi = -np.euler_gamma + sum(1.0 / k for k in range(1, n))
-    total = (-x) ** (n - 1) / math.factorial(n - 1) * (psi - np.log(x))
-    term = np.ones_like(x)
-    for m in range(max(n, 0) + 25):
-        if m:
-            term = term * -x / m
-        if m != n - 1:
-            total = total - term / (m - n + 1)
-    return total
-
-
-def _expn(x: np.ndarray, *, order: int) -> np.ndarray:
-    if order == 0:
-        found = np.exp(-x) / x
-    else:
-        near = np.where((x > 0.0) & (x <= 1.0), x, 1.0)
-        far = np.where((x > 1.0) & np.isfinite(x), x, 2.0)
-        fraction = continued(lambda k: -k * (order - 1.0 + k), lambda k: far + order + 2.0 * k)
-        found = np.where(x <= 1.0, _expn_near(near, order), np.exp(-far) / fraction)
-    at_0 = 1.0 / (order - 1) if order > 1 else np.inf
-    found = np.where(np.isposinf(x), 0.0, np.where(x == 0.0, at_0, found))
-    return np.where(x >= 0.0, found, np.nan)
-
-
 @defop(
     partial=(lambda y, x, *, order: -ops.expn(x, order=order - 1) if order else -(y + y / x),),
-    kernel=double(_expn),
-    lower=Callback(),
+    kernel=double(of_order(exponential.expn)),
+    lower=Formula(families.of_order("expn"), lambda order: (float(order),)),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.2, high=3.0, order=1), sample((3,), low=0.2, high=3.0, order=3)),
 )
@@ -64,28 +31,10 @@ def expn(x: TensorSpec, *, order: int) -> TensorSpec:
     return real(x)
 
 
-def _expi(x: np.ndarray) -> np.ndarray:
-    near = np.where((x > 0.0) & (x <= _FAR), x, 1.0)
-    term, total = np.ones_like(near), np.euler_gamma + np.log(near)
-    for k in range(1, 150):
-        term = term * near / k
-        total = total + term / k
-    far = np.where((x > _FAR) & np.isfinite(x), x, 2.0 * _FAR)
-    part = series = np.ones_like(far)
-    for k in range(1, int(_FAR)):
-        part = part * k / far
-        series = series + part
-    half = np.exp(0.5 * far)
-    found = np.where(x <= _FAR, total, series / far * half * half)
-    found = np.where(x < 0.0, -_expn(np.where(x < 0.0, -x, 1.0), order=1), found)
-    found = np.where(x == 0.0, -np.inf, np.where(np.isposinf(x), np.inf, found))
-    return np.where(np.isnan(x), x, found)
-
-
 @defop(
     partial=(lambda y, x: ops.exp(x) / x,),
-    kernel=double(_expi),
-    lower=Callback(),
+    kernel=double(by_rule(exponential.expi)),
+    lower=Scalar("expi"),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.2, high=3.0), sample((3,), low=-3.0, high=-0.2)),
 )
@@ -102,17 +51,6 @@ def _series(x: Any, sign: float) -> Any:
     return total
 
 
-def _dawsn(x: np.ndarray) -> np.ndarray:
-    a = np.abs(x)
-    small, large = np.where(a < 1.0, a, 0.0), np.where((a >= 1.0) & (a < 1e8), a, 1.0)
-    term = total = small
-    for k in range(1, 30):
-        term = term * (-2.0 * small * small) / (2 * k + 1)
-        total = total + term
-    found = np.where(a < 1.0, total, 0.5 * _ROOT_OF_PI * faddeeva(large + 0j).imag)
-    return np.copysign(np.where(a < 1e8, found, np.where(np.isnan(a), a, 0.5 / np.where(a == 0.0, 1.0, a))), x)
-
-
 def _dawsn_slope(y: Any, x: Any) -> Any:
     wide = ops.less(_WIDE, ops.abs(x))
     far, near = ops.where(wide, x, _WIDE), ops.where(wide, 0.0, x)
@@ -121,20 +59,14 @@ def _dawsn_slope(y: Any, x: Any) -> Any:
 
 @defop(
     partial=(_dawsn_slope,),
-    kernel=double(_dawsn),
-    lower=Callback(),
+    kernel=double(by_rule(exponential.dawsn)),
+    lower=Scalar("dawsn"),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=-3.0, high=3.0),),
 )
 def dawsn(x: TensorSpec) -> TensorSpec:
     """``exp(-x**2)`` times the integral of ``exp(t**2)`` over t from 0 to `x`."""
     return real(x)
-
-
-def _erfcx(x: np.ndarray) -> np.ndarray:
-    a = np.abs(x)
-    right = np.where(a < 1e8, faddeeva(1j * np.where(a < 1e8, a, 1.0)).real, 1.0 / (_ROOT_OF_PI * a))
-    return np.where(np.isnan(x), x, np.where(x < 0.0, 2.0 * np.exp(x * x) - right, right))
 
 
 def _erfcx_slope(y: Any, x: Any) -> Any:
@@ -146,8 +78,8 @@ def _erfcx_slope(y: Any, x: Any) -> Any:
 
 @defop(
     partial=(_erfcx_slope,),
-    kernel=double(_erfcx),
-    lower=Callback(),
+    kernel=double(by_rule(exponential.erfcx)),
+    lower=Scalar("erfcx"),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=-2.0, high=3.0),),
 )

@@ -1,5 +1,4 @@
-"""Formulas of special functions, written once for both modes: for arrays of NumPy (`OnArrays`), and for the vectors of
-compiled code, which bring the same arithmetic.
+"""Special functions of one number by quotients of polynomials.
 
 A quotient of polynomials near zero and an asymptotic form far away are joined before the one division. What few numbers
 need, as the reflection of the gamma family (Abramowitz and Stegun 6.1.17, 6.3.7, 6.4.7), is done for these alone.
@@ -8,16 +7,11 @@ need, as the reflection of the gamma family (Abramowitz and Stegun 6.1.17, 6.3.7
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
-
-from . import special_quotients as table
-
-#: By name: ``rule(of, x)`` of float64, where `of` is the arithmetic.
-FORMULAS: dict[str, Callable[[Any, Any], Any]] = {}
+from . import quotients as table
+from .arithmetic import formula
 
 _FAR = 8.0  # from here on the gamma family by Stirling's series
 _FAR_BESSEL = 12.0
@@ -25,110 +19,6 @@ _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 _LIFT = 2.0**100  # keeps squares of tiny numbers normal
 
 Parts = tuple[Any, Any]
-
-
-def _formula(rule: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    FORMULAS[rule.__name__] = rule
-    return rule
-
-
-class OnArrays:
-    """The arithmetic, of float64 arrays. NaN fails every comparison, as it does in compiled code."""
-
-    add, sub, mul, div, neg, abs, sqrt, log = (
-        staticmethod(f)
-        for f in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.abs, np.sqrt, np.log)
-    )
-    sine, copysign, nearest, select = (staticmethod(f) for f in (np.sin, np.copysign, np.rint, np.where))
-    value = staticmethod(float)
-    _relations: ClassVar[dict[str, Callable[..., Any]]] = {
-        "olt": np.less,
-        "ole": np.less_equal,
-        "ogt": np.greater,
-        "oeq": np.equal,
-    }
-
-    @staticmethod
-    def fma(a: Any, b: Any, c: Any) -> Any:
-        return a * b + c
-
-    @classmethod
-    def compare(cls, relation: str, a: Any, b: Any) -> Any:
-        return cls._relations[relation](a, b)
-
-    @classmethod
-    def minimum(cls, x: Any, bound: float) -> Any:
-        return cls.select(x > bound, bound, x)
-
-    @staticmethod
-    def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-        total: Any = coefficients[-1]
-        for c in coefficients[-2::-1]:
-            total = total * x + c
-        return total
-
-    @classmethod
-    def for_some(
-        cls, name: str, condition: Any, usual: Any, rule: Callable[..., Any], operands: Sequence[Any]
-    ) -> Any:
-        """`usual`, but ``rule(of, *operands)`` where `condition` holds."""
-        if not np.any(condition):
-            return usual
-        found = np.array(usual)
-        found[condition] = rule(cls, *(x[condition] for x in operands))
-        return found
-
-
-def _or_array(function: Callable[..., float], of_arrays: Callable[..., Any]) -> Any:
-    """A function of Python's numbers, and NumPy's where Python raises instead of giving infinity or NaN."""
-
-    def computed(*args: float) -> float:
-        try:
-            return function(*args)
-        except (ValueError, ZeroDivisionError):
-            return float(of_arrays(*args))
-
-    return staticmethod(computed)
-
-
-class OnNumbers(OnArrays):
-    """The same of one Python float, for which that is several times quicker."""
-
-    add, sub, mul, neg, abs = (
-        staticmethod(f) for f in (operator.add, operator.sub, operator.mul, operator.neg, math.fabs)
-    )
-    sine, copysign = staticmethod(math.sin), staticmethod(math.copysign)
-    div, sqrt, log = (
-        _or_array(operator.truediv, np.divide),
-        _or_array(math.sqrt, np.sqrt),
-        _or_array(math.log, np.log),
-    )
-    _relations: ClassVar[dict[str, Callable[..., Any]]] = {
-        "olt": operator.lt,
-        "ole": operator.le,
-        "ogt": operator.gt,
-        "oeq": operator.eq,
-    }
-
-    @staticmethod
-    def nearest(x: float) -> float:
-        return float(round(x))
-
-    @staticmethod
-    def select(condition: bool, a: Any, b: Any) -> Any:
-        return a if condition else b
-
-    @classmethod
-    def for_some(
-        cls, name: str, condition: bool, usual: Any, rule: Callable[..., Any], operands: Sequence[Any]
-    ) -> Any:
-        return rule(cls, *operands) if condition else usual
-
-
-def on_arrays(name: str) -> Callable[[np.ndarray], Any]:
-    """The formula of this name as a function of float64 arrays."""
-    rule = FORMULAS[name]
-    return lambda x: rule(OnArrays, x) if x.ndim else np.float64(rule(OnNumbers, float(x)))
 
 
 def _quotient(of: Any, x: Any, parts: tuple[Sequence[float], Sequence[float]]) -> Parts:
@@ -171,7 +61,7 @@ def _sine(of: Any, size: Any) -> Any:
     return of.sine(of.mul(size, math.pi))
 
 
-@_formula
+@formula
 def lgamma(of: Any, x: Any) -> Any:
     def reflected(of: Any, turns: Any, size: Any, y: Any) -> Any:
         tiny = of.compare("olt", size, 1e-200)  # there the sine is pi times the size, and may be denormal
@@ -197,7 +87,7 @@ def _lgamma(of: Any, a: Any) -> Any:
     return of.select(near, direct, far)
 
 
-@_formula
+@formula
 def digamma(of: Any, x: Any) -> Any:
     def reflected(of: Any, turns: Any, size: Any, y: Any) -> Any:
         beyond = of.compare("ogt", of.abs(turns), 0.5)
@@ -218,7 +108,7 @@ def _digamma(of: Any, a: Any) -> Any:
     return of.select(near, q, of.sub(of.log(a), tail))
 
 
-@_formula
+@formula
 def trigamma(of: Any, x: Any) -> Any:
     def reflected(of: Any, turns: Any, size: Any, y: Any) -> Any:
         ratio = of.div(math.pi, _sine(of, size))
@@ -240,13 +130,13 @@ def _trigamma(of: Any, a: Any) -> Any:
 # ---- inverses of the error functions --------------------------------------------------------------------
 
 
-@_formula
+@formula
 def erfinv(of: Any, x: Any) -> Any:
     a = of.abs(x)
     return of.copysign(_inverse(of, a, of.sub(1.0, a)), x)
 
 
-@_formula
+@formula
 def ndtri(of: Any, x: Any) -> Any:
     """``sqrt(2) erfinv(2 x - 1)``, from the smaller tail."""
     distance = of.sub(x, 0.5)
@@ -273,14 +163,14 @@ def _inverse(of: Any, a: Any, rest: Any) -> Any:
 # ---- Bessel functions -----------------------------------------------------------------------------------
 
 
-@_formula
+@formula
 def bessel_i0e(of: Any, x: Any) -> Any:
     a = of.abs(x)
     over, under = _quotient(of, of.minimum(a, _FAR_BESSEL), table.BESSEL_I0)
     return _bessel(of, a, (over, under), table.BESSEL_I0_FAR)
 
 
-@_formula
+@formula
 def bessel_i1e(of: Any, x: Any) -> Any:
     a = of.abs(x)
     v = of.minimum(a, _FAR_BESSEL)

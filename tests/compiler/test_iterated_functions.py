@@ -1,0 +1,257 @@
+"""Special functions whose formulas iterate: accuracy, machine code beside NumPy, lanes, derivatives, libraries."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import tracejit as tf
+from checks.guarded import WAYS, Library
+from tracejit.core.op import OPS, ops
+from tracejit.ops.elementwise.formulas.families import ITERATED
+from tracejit.ops.elementwise.formulas.iterated import Iterating
+from tracejit.ops.elementwise.formulas.power_series import Series, Terms
+from tracejit.runtime import cpu
+
+A = np.array([1e-3, 0.3, 1.0, 2.5, 14.0, 16.0, 80.0, 499.0, 501.0, 3000.0])
+X = np.concatenate([[1e-300, 1e-12, 0.01], np.linspace(0.1, 30, 25), [39.9, 40.1, 200.0, 800.0, 1e5]])
+ENDS = np.array([0.0, -0.0, -1.0, -1.5, np.inf, -np.inf, np.nan, 1e300, 5e-324, 2.0, 26.0])
+
+
+def around(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Parameters, and numbers below, at and above their means."""
+    z = np.array([-7.0, -2.0, -0.2, 0.0, 0.2, 2.0, 7.0])
+    return a.repeat(z.size), np.abs(a[:, None] + z * np.sqrt(a[:, None])).ravel() + 1e-3
+
+
+def shares(a: np.ndarray) -> tuple[np.ndarray, ...]:
+    p, q, z = (v.ravel() for v in np.meshgrid(a, a, [-6.0, -1.0, 0.0, 0.3, 6.0]))
+    mean, size = p / (p + q), np.sqrt(p * q / (p + q + 1.0)) / (p + q)
+    return p, q, np.clip(mean + z * size, 1e-9, 1.0 - 1e-9)
+
+
+def grid(*values: np.ndarray) -> list[np.ndarray]:
+    return [v.ravel() for v in np.meshgrid(*values)]
+
+
+def arguments(name: str) -> list[np.ndarray]:
+    """Points in every part of the domain, and at its ends."""
+    if name in ("gammainc", "gammaincc", "gamma_density"):
+        parts = around(A), grid(ENDS, ENDS)
+    elif name == "zeta":
+        parts = grid(np.array([1.001, 1.5, 4.0, 60.0]), X), grid(ENDS, ENDS)
+    elif name in ("betainc", "beta_density"):
+        parts = shares(A[1::2]), grid(ENDS, ENDS, np.append(ENDS, [0.3, 1.0]))
+    else:
+        parts = [np.concatenate([X, -X])], [ENDS]
+    return [np.concatenate(both) for both in zip(*parts, strict=True)]
+
+
+PAIRS = ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 1))
+#: By op: attributes of which each has a formula of its own, or goes another way through the same; one is the kernel's.
+ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
+    **{f: [{"order": n} for n in range(4)] for f in ("gammainc", "gammaincc", "gamma_density", "zeta")},
+    **{f: [{"orders": pair} for pair in PAIRS] for f in ("betainc", "beta_density")},
+    "bessel_j": [{"order": n} for n in (0, 1, 2, 40)],
+    "bessel_y": [{"order": n} for n in (0, 1, 7)],
+    "bessel_ive": [{"order": v} for v in (0.0, 2.5, -3.0, -0.5)],
+    "expn": [{"order": n} for n in (0, 1, 9)],
+    **{f: [{}] for f in ("expi", "dawsn", "erfcx")},
+}
+
+
+def test_every_formula_is_here() -> None:
+    assert {
+        name.partition("_1")[0].partition("_2")[0].partition("_0")[0] for name in ITERATED
+    } == ATTRIBUTES.keys()
+
+
+def close(found: Any, wanted: Any, relative: float, absolute: float) -> None:
+    np.testing.assert_allclose(
+        np.asarray(found, np.float64), np.asarray(wanted, np.float64), relative, absolute, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_machine_code_computes_what_numpy_does(name: str) -> None:
+    """With the same operations in the same order; exponents widen what elementary functions differ by.
+
+    Derivatives have zeros, beside which their terms are large.
+    """
+    op, xs = OPS[name], [tf.constant(x) for x in arguments(name)]
+    for attrs in ATTRIBUTES[name]:
+        compiled = tf.function(lambda *xs, attrs=attrs: op(*xs, **attrs))
+        small = 1e-12 if any(attrs.get("orders", [attrs.get("order")])) else 1e-300
+        close(compiled(*xs), op(*xs, **attrs), 3e-12, small)
+    single = [tf.cast(x, "float32") for x in xs]
+    attrs = ATTRIBUTES[name][0]
+    close(tf.function(lambda *xs: op(*xs, **attrs))(*single), op(*single, **attrs), 1e-6, 1e-45)
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_a_lane_does_not_depend_on_its_neighbours(name: str) -> None:
+    op, attrs = OPS[name], ATTRIBUTES[name][0]
+    compiled = tf.function(lambda *xs: op(*xs, **attrs))
+    xs = [x[:: max(1, x.size // 40)] for x in arguments(name)]
+    together = np.asarray(compiled(*map(tf.constant, xs)))
+    one_by_one = [compiled(*map(tf.constant, point)).item() for point in zip(*xs, strict=True)]
+    np.testing.assert_array_equal(together, one_by_one)
+
+
+# ---- accuracy -------------------------------------------------------------------------------------------
+
+
+def gamma_by_mpmath(a: float, x: float) -> tuple[Any, Any]:
+    """Both parts; of large parameters by the integral of the density outwards."""
+    if a < 2000.0:
+        return mp.gammainc(a, 0, x, regularized=True), mp.gammainc(a, x, mp.inf, regularized=True)
+    size, log = mp.sqrt(a), mp.loggamma(mpf(a))
+
+    def density(t: Any) -> Any:
+        return mp.exp((a - 1) * mp.log(t) - t - log)
+
+    if x < a:
+        lower = mp.quad(density, mp.linspace(max(x - 20 * size, mpf(0)), x, 12))
+        return lower, 1 - lower
+    upper = mp.quad(density, mp.linspace(x, x + 20 * size, 12))
+    return 1 - upper, upper
+
+
+def test_incomplete_gamma_functions_of_any_size() -> None:
+    """From tiny to huge parameters, in both tails: as exact as the argument is known."""
+    a, x = around(np.append(A, [1e6, 1e8, 1e10]))
+    lower, upper = (
+        np.asarray(f(tf.constant(a), tf.constant(x), order=0)) for f in (ops.gammainc, ops.gammaincc)
+    )
+    with mp.workdps(40):
+        for p, v, below, above in zip(a.tolist(), x.tolist(), lower, upper, strict=True):
+            tolerance = 1e-13 + 4e-16 * np.sqrt(p) * 8
+            for found, wanted in zip((below, above), gamma_by_mpmath(p, v), strict=True):
+                assert abs(found - wanted) <= tolerance * wanted + 1e-300, (p, v, found, wanted)
+
+
+def test_incomplete_beta_functions_of_any_size() -> None:
+    a, b, x = (v[::3] for v in shares(A))
+    found = np.asarray(ops.betainc(*map(tf.constant, (a, b, x)), orders=(0, 0)))
+    with mp.workdps(40):
+        for p, q, v, got in zip(a.tolist(), b.tolist(), x.tolist(), found, strict=True):
+            if max(p, q) < 1000.0:
+                wanted = mp.betainc(p, q, 0, v, regularized=True)
+                assert abs(got - wanted) <= (1e-13 + 4e-15 / min(p, q)) * wanted + 1e-290, (p, q, v)
+    large = {  # by mpmath
+        (14.0, 1e6, 1.5122277085518574e-05): 0.6483962328127504,
+        (16.0, 1e8, 1.719999714600047e-07): 0.6464528148885986,
+        (1e8, 1e-3, 0.9999999980926334): 0.0012615156472914754,
+    }
+    for point, wanted in large.items():
+        got = ops.betainc(*(tf.constant(v, "float64") for v in point), orders=(0, 0)).item()
+        assert got == pytest.approx(wanted, rel=4e-12 if point[1] < 1 else 1e-14)
+    half = [
+        ops.betainc(*(tf.constant(v, "float64") for v in (a, a, 0.5)), orders=(0, 0))
+        for a in (1e4, 1e8, 1e14)
+    ]
+    np.testing.assert_allclose(half, 0.5, rtol=1e-12)
+
+
+def test_bessel_functions_by_mpmath() -> None:
+    x = np.concatenate([np.linspace(0.1, 30, 40), [24.99, 25.01, 1e-8, 1e3]])
+    for n in (0, 1, 2, 5, 30):
+        j, y = (np.asarray(f(tf.constant(x), order=n)) for f in (ops.bessel_j, ops.bessel_y))
+        for v, first, second in zip(x.tolist(), j, y, strict=True):
+            wanted = [mp.besselj(n, v), mp.bessely(n, v)]
+            size = [mp.hypot(*wanted) if v > n else abs(w) for w in wanted]  # of the wave
+            assert abs(first - wanted[0]) <= 1e-14 * size[0], (n, v)
+            assert abs(second - wanted[1]) <= 2e-14 * size[1], (n, v)
+
+
+def test_exponential_integrals_by_mpmath() -> None:
+    x = np.concatenate([np.linspace(0.05, 45, 60), [0.999, 1.001, 39.99, 40.01, 1e-10, 300.0]])
+    rules = {
+        "expi": (x, lambda v: mp.ei(v)),
+        "expi below 0": (-x, lambda v: mp.ei(v)),
+        "dawsn": (x, lambda v: mp.exp(-v * v) * mp.erfi(v) * mp.sqrt(mp.pi) / 2),
+        "erfcx": (x[x < 26], lambda v: mp.exp(v * v) * mp.erfc(v)),
+    }
+    with mp.workdps(40):
+        for name, (points, rule) in rules.items():
+            found = np.asarray(OPS[name.partition(" ")[0]](tf.constant(points)))
+            for v, got in zip(points.tolist(), found, strict=True):
+                assert abs(got - rule(mpf(v))) <= 3e-14 * abs(rule(mpf(v))), (name, v)
+
+
+# ---- derivatives along parameters -------------------------------------------------------------------------
+
+
+def test_derivatives_along_parameters_by_mpmath() -> None:
+    def upper(a: Any, x: Any) -> Any:
+        return mp.gammainc(a, x, mp.inf, regularized=True)
+
+    with mp.workdps(50):
+        for a, x in ((0.3, 0.2), (0.3, 2.0), (2.0, 1.7), (30.0, 28.0), (100.0, 130.0), (600.0, 620.0)):
+            for order in (1, 2):
+                wanted = mp.diff(lambda p, x=x: upper(p, x), mpf(a), order, h=mpf(a) * mpf(10) ** -12)
+                found = ops.gammaincc(
+                    tf.constant(a, "float64"), tf.constant(x, "float64"), order=order
+                ).item()
+                assert abs(found - wanted) <= 1e-11 * abs(wanted), (a, x, order)
+        for a, b, x in ((0.5, 0.7, 0.3), (2.0, 3.0, 0.8), (14.0, 100.0, 0.1), (600.0, 700.0, 0.45)):
+            f, h = lambda p, q, x=x: mp.betainc(p, q, 0, x, regularized=True), mpf(10) ** -15
+            wanted = {
+                (1, 0): (f(a + h, b) - f(a - h, b)) / (2 * h),
+                (0, 1): (f(a, b + h) - f(a, b - h)) / (2 * h),
+                (1, 1): (f(a + h, b + h) - f(a - h, b + h) - f(a + h, b - h) + f(a - h, b - h)) / (4 * h * h),
+            }
+            for orders, value in wanted.items():
+                found = ops.betainc(*(tf.constant(v, "float64") for v in (a, b, x)), orders=orders).item()
+                assert abs(found - value) <= 1e-11 * abs(value), (a, b, x, orders)
+
+
+def test_power_series_follow_the_rules_of_arithmetic() -> None:
+    """Of a function with every operation, against differences of the same in extended precision."""
+    series = Series(Iterating, 3)
+    x = Terms(series, [np.float64(0.7), 1.0])
+
+    def f(of: Any, x: Any) -> Any:
+        y = of.exp(0.3 * x) / (1.0 + x * x) - of.log(2.0 + x) * of.sqrt(x + 1.0)
+        return y + of.log1p(x) * of.expm1(-x) + 1.0 / (3.0 - x) + of.abs(x - 2.0) - of.power(1.7, x)
+
+    class Extended:
+        exp, log, sqrt, log1p, expm1, power, abs = mp.exp, mp.log, mp.sqrt, mp.log1p, mp.expm1, mp.power, abs
+
+    with mp.workdps(40):
+        wanted = mp.taylor(lambda v: f(Extended, v), mpf(0.7), 3)
+    for found, value in zip(f(series, x).coefficients, wanted, strict=True):
+        assert abs(found - value) < 1e-15 * (1 + abs(value))
+
+
+# ---- libraries --------------------------------------------------------------------------------------------
+
+
+def test_they_leave_the_process(tmp_path: Path) -> None:
+    """Values and gradients of exported code, for processors without fused products too."""
+
+    def f(a: Any, x: Any) -> Any:
+        values = (
+            tf.math.igamma(a, x),
+            tf.math.betainc(a, 2.0 * a, x / (1.0 + x)),
+            tf.math.zeta(a + 1.0, x),
+            tf.math.polygamma(3, x),
+            tf.scipy.special.jn(3, x),
+            tf.scipy.special.expi(x) + tf.scipy.special.dawsn(x) + tf.scipy.special.erfcx(x),
+            tf.scipy.special.ive(2.0, x),
+        )
+        return tf.reduce_sum(tf.stack(values) ** 2)
+
+    a, x = np.array([0.5, 3.0, 20.0]), np.array([0.7, 2.0, 9.0])
+    wanted = f(tf.constant(a), tf.constant(x)), *tf.grad(f, argnums=(0, 1))(tf.constant(a), tf.constant(x))
+    target = "x86-64-v2" if cpu.host().arch == "x86_64" else "host"
+    art = tf.export(f, ["f64[n]", "f64[n]"], name="f", targets=[target])
+    status, found = Library(art, tmp_path).call([a, x], WAYS[0])
+    assert status == ""
+    for got, value in itertools.zip_longest(found, wanted):
+        np.testing.assert_allclose(got, value, rtol=1e-11)
