@@ -53,7 +53,8 @@ LAZILY = f"{PACKAGE}.core.lazy"
 # within a layer: rooms, and single modules, each of which may import itself and what stands before it
 ROOMS = {
     "core": "core core.ir core.tracing core.autodiff",
-    "ops": "ops.lowering ops.batch ops.symbolic_values ops.elementwise ops.elementwise.integrals ops.arrays "
+    "ops": "ops.lowering ops.batch ops.symbolic_values ops.elementwise.formulas ops.elementwise "
+    "ops.elementwise.integrals ops.arrays "
     "ops.control ops.control.checkpointing ops.control ops.linalg ops ops.tensor.memory ops.tensor",
     "compiler": "compiler.report compiler.ir_text compiler.hostcalls compiler.platforms compiler.loopir "
     "compiler.loopir.numbering compiler.loopir.passes compiler.loopir.passes.arithmetic "

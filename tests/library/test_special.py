@@ -9,7 +9,7 @@ import pytest
 
 import tracejit as tf
 from tracejit.core.op import OPS
-from tracejit.ops.elementwise.formulas.arithmetic import FORMULAS
+from tracejit.ops.elementwise.formulas.near_and_far import FORMULAS
 
 special = pytest.importorskip("scipy.special")
 math = tf.math

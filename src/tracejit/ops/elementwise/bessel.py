@@ -14,7 +14,7 @@ from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Formula
 from .arithmetic import ELEMENTARY
-from .formulas import bessel, families
+from .formulas import bessel_functions, families
 from .formulas.iterated import of_order
 from .special import double
 
@@ -31,7 +31,7 @@ _SAMPLES = tuple(
             else -ops.bessel_j(x, order=1)
         ),
     ),
-    kernel=double(of_order(bessel.bessel_j)),
+    kernel=double(of_order(bessel_functions.bessel_j)),
     lower=Formula(families.of_order("bessel_j"), lambda order: (float(order),)),
     traits=ELEMENTARY,
     samples=_SAMPLES,
@@ -49,7 +49,7 @@ def bessel_j(x: TensorSpec, *, order: int) -> TensorSpec:
             else -ops.bessel_y(x, order=1)
         ),
     ),
-    kernel=double(of_order(bessel.bessel_y)),
+    kernel=double(of_order(bessel_functions.bessel_y)),
     lower=Formula(families.of_order("bessel_y"), lambda order: (float(order),)),
     traits=ELEMENTARY,
     samples=_SAMPLES,
@@ -63,7 +63,7 @@ def _modified(x: np.ndarray, *, order: float) -> np.ndarray:
     """Of orders below 0 that are not whole by the power series, its terms as logarithms, or the asymptotic one."""
     whole = float(order).is_integer()
     if whole or order > 0.0:
-        return of_order(bessel.bessel_ive)(x, order=abs(order))
+        return of_order(bessel_functions.bessel_ive)(x, order=abs(order))
     far = x > max(40.0, order * order)
     near = np.where(far | ~(x > 0.0), 1.0, x)
     log_square = 2.0 * np.log(0.5 * near)
@@ -74,7 +74,7 @@ def _modified(x: np.ndarray, *, order: float) -> np.ndarray:
         sign = sign if k + order > 0.0 else -sign
         log_term = log_term + log_square - math.log(k) - math.log(abs(k + order))
         total = total + sign * np.exp(log_term)
-    found = np.where(far, of_order(bessel.bessel_ive)(np.where(far, x, np.inf), order=-order), total)
+    found = np.where(far, of_order(bessel_functions.bessel_ive)(np.where(far, x, np.inf), order=-order), total)
     return np.where(x > 0.0, np.where(np.isposinf(x), 0.0, found), np.where(x == 0.0, np.inf, np.nan))
 
 

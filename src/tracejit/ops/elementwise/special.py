@@ -15,9 +15,9 @@ from ...core.op import defop, ops, real, sample
 from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
 from .arithmetic import ELEMENTARY, broadcast, elementary, matched, pairs, unary
-from .formulas.arithmetic import on_arrays
 from .formulas.families import zeta
 from .formulas.iterated import by_formula
+from .formulas.near_and_far import on_arrays
 
 #: From here on, more for higher derivatives, the asymptotic series of the gamma family is exact to rounding.
 _FAR = 12.0

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from ....ops.elementwise.formulas.arithmetic import FORMULAS
+from ....ops.elementwise.formulas.near_and_far import FORMULAS
 from . import (
     error_function,
     exponential,
@@ -18,7 +18,6 @@ from . import (
     iterated,
     logarithm,
     power,
-    root,
     special,
     trigonometric,
 )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ....ops.elementwise.formulas.arithmetic import Rule
 from ....ops.elementwise.formulas.families import ITERATED
+from ....ops.elementwise.formulas.quotient_arithmetic import Rule
 from ...ir_text import Value, integer, phi
 from .definition import byte_table, called, vector_function
 from .writer import Builder

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....ops.elementwise.formulas.arithmetic import FORMULAS
+from ....ops.elementwise.formulas.near_and_far import FORMULAS
 from ...ir_text import Value
 from .definition import COLD, MathFunction, define, vector_function
 from .logarithm import log

@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .arithmetic import Rule
-from .bessel import bessel_ive, bessel_j, bessel_y
-from .exponential import dawsn, erfcx, expi, expn
+from .bessel_functions import bessel_ive, bessel_j, bessel_y
+from .exponential_integrals import dawsn, erfcx, expi, expn
 from .gamma_family import hurwitz
-from .incomplete import beta, beta_term, gamma_term, gammas
+from .incomplete_integrals import beta, beta_term, gamma_term, gammas
 from .power_series import derivative
+from .quotient_arithmetic import Rule
 
 #: By name: ``rule(of, *operands)`` of float64, and how many operands it takes.
 ITERATED: dict[str, tuple[Rule, int]] = {}

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .arithmetic import FORMULAS, OnArrays, OnNumbers, Rule
 from .gamma_family import polygamma
+from .near_and_far import FORMULAS
+from .quotient_arithmetic import OnArrays, OnNumbers, Rule
 
 
 class Iterating:

@@ -10,8 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import quotients as table
-from .arithmetic import formula
+from .quotient_arithmetic import FORMULAS, OnArrays, OnNumbers, formula
 
 _FAR = 8.0  # from here on the gamma family by Stirling's series
 _FAR_BESSEL = 12.0
@@ -183,3 +185,9 @@ def _bessel(of: Any, a: Any, close: Parts, beyond: tuple[Sequence[float], Sequen
     over, under = _quotient(of, of.sub(1.0 / _FAR_BESSEL, inverse), beyond)
     near = of.compare("olt", a, _FAR_BESSEL)
     return _choose(of, near, close, (of.mul(over, of.sqrt(inverse)), under))
+
+
+def on_arrays(name: str) -> Callable[[np.ndarray], Any]:
+    """The formula of this name as a function of float64 arrays."""
+    rule = FORMULAS[name]
+    return lambda x: rule(OnArrays, x) if x.ndim else np.float64(rule(OnNumbers, float(x)))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from .arithmetic import Rule
+from .quotient_arithmetic import Rule
 
 
 def derivative(of: Any, order: int, f: Callable[[Any, Any], Any], x: Any) -> Any:

@@ -9,7 +9,7 @@ from ....core.op import defop, ops, real, sample
 from ....core.spec import TensorSpec
 from ...lowering import Formula, Scalar
 from ..arithmetic import ELEMENTARY
-from ..formulas import exponential, families
+from ..formulas import exponential_integrals, families
 from ..formulas.iterated import by_rule, of_order
 from ..special import derivative_number, double
 
@@ -20,7 +20,7 @@ _ROOT_OF_PI = math.sqrt(math.pi)
 
 @defop(
     partial=(lambda y, x, *, order: -ops.expn(x, order=order - 1) if order else -(y + y / x),),
-    kernel=double(of_order(exponential.expn)),
+    kernel=double(of_order(exponential_integrals.expn)),
     lower=Formula(families.of_order("expn"), lambda order: (float(order),)),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.2, high=3.0, order=1), sample((3,), low=0.2, high=3.0, order=3)),
@@ -33,7 +33,7 @@ def expn(x: TensorSpec, *, order: int) -> TensorSpec:
 
 @defop(
     partial=(lambda y, x: ops.exp(x) / x,),
-    kernel=double(by_rule(exponential.expi)),
+    kernel=double(by_rule(exponential_integrals.expi)),
     lower=Scalar("expi"),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=0.2, high=3.0), sample((3,), low=-3.0, high=-0.2)),
@@ -59,7 +59,7 @@ def _dawsn_slope(y: Any, x: Any) -> Any:
 
 @defop(
     partial=(_dawsn_slope,),
-    kernel=double(by_rule(exponential.dawsn)),
+    kernel=double(by_rule(exponential_integrals.dawsn)),
     lower=Scalar("dawsn"),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=-3.0, high=3.0),),
@@ -78,7 +78,7 @@ def _erfcx_slope(y: Any, x: Any) -> Any:
 
 @defop(
     partial=(_erfcx_slope,),
-    kernel=double(by_rule(exponential.erfcx)),
+    kernel=double(by_rule(exponential_integrals.erfcx)),
     lower=Scalar("erfcx"),
     traits=ELEMENTARY,
     samples=(sample((2, 3), low=-2.0, high=3.0),),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .incomplete import fraction
+from .incomplete_integrals import fraction
 
 #: From here on the asymptotic series of Ei is exact to rounding.
 _FAR = 40.0

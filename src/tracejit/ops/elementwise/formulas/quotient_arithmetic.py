@@ -111,9 +111,3 @@ class OnNumbers(OnArrays):
     @classmethod
     def for_some(cls, name: str, condition: bool, usual: Any, rule: Rule, operands: Sequence[Any]) -> Any:
         return rule(cls, *operands) if condition else usual
-
-
-def on_arrays(name: str) -> Callable[[np.ndarray], Any]:
-    """The formula of this name as a function of float64 arrays."""
-    rule = FORMULAS[name]
-    return lambda x: rule(OnArrays, x) if x.ndim else np.float64(rule(OnNumbers, float(x)))

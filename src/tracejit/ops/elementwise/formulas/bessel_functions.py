@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .incomplete import fraction
+from .incomplete_integrals import fraction
 
 #: From here on Hankel's series is exact to rounding.
 _FAR = 25.0
