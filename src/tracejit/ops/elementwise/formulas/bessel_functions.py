@@ -170,6 +170,7 @@ def bessel_y(of: Any, n: Any, x: Any) -> Any:
 def _modified_near(of: Any, v: Any, x: Any) -> list[Any]:
     """The power series, from its largest term to both sides."""
     square = 0.25 * x * x
+    divisor = of.select(of.equal(square, 0.0), 1.0, square)
     middle = of.nearest(0.5 * (of.sqrt(v * v + x * x) - v))
 
     def up(of: Any, k: Any, term: Any, total: Any) -> tuple[list[Any], Any]:
@@ -179,7 +180,7 @@ def _modified_near(of: Any, v: Any, x: Any) -> list[Any]:
 
     def down(of: Any, k: Any, term: Any, total: Any) -> tuple[list[Any], Any]:
         at = middle + 1.0 - k
-        term = term * (at * (at + v)) / square  # 0 before the first term
+        term = term * (at * (at + v)) / divisor  # 0 before the first term
         return [term, total + term], of.moves(term, total, 1e-17)
 
     largest = (2.0 * middle + v) * of.log(0.5 * x) - of.lgamma(middle + 1.0)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import quotients as table
-from .quotient_arithmetic import FORMULAS, OnArrays, OnNumbers, formula
+from .quotient_arithmetic import FORMULAS as FORMULAS
+from .quotient_arithmetic import OnArrays, OnNumbers, formula
 
 _FAR = 8.0  # from here on the gamma family by Stirling's series
 _FAR_BESSEL = 12.0
