@@ -66,6 +66,8 @@ FURTHER = {
     ),
     # attributes of arrays that show a part of them
     **dict.fromkeys(("real", "imag"), ("frontend/autograph/source/sharing.py",)),
+    # a function that other formulas call
+    "lgamma": ("code generation",),
     # activations that a dense layer takes
     "sigmoid": ("ops/dense_layer.py",),
     "tanh": ("ops/dense_layer.py",),
