@@ -19,7 +19,8 @@ from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.dispatch import interpreting
 from tracejit.core.tracing.interpreters import Perturb
 from tracejit.core.tracing.trace import replay, trace
-from tracejit.ops.lowering import Callback, Compose, Scalar
+from tracejit.ops.elementwise.formulas.families import ITERATED
+from tracejit.ops.lowering import Callback, Compose, Formula, Scalar
 
 from .cases import Case
 from .derivatives import directions
@@ -44,6 +45,8 @@ OF_PARTS = frozenset(
 )
 #: Units in the last place that a sum may be off, of the sum of the magnitudes of its terms.
 SUM_ULPS = 8
+#: The same of a formula that iterates, of its value: exponents in it are as large as logarithms of floats.
+ITERATED_ULPS = 4000
 
 
 def eager(graph: Graph, arrays: Sequence[np.ndarray]) -> Arrays:
@@ -62,10 +65,15 @@ def _exact(op: Op, dtypes: list[np.dtype]) -> bool:
         return op.lower.name in ROUNDED and not (op.name in PRODUCTS and _complex(dtypes))
     if op.name in SUMS:
         return not floating
-    if op.name in FACTORED:
+    if op.name in FACTORED or iterates(op):
         return False
     exact = op.name in EXACT_COMPOSED or not isinstance(op.lower, Compose)
     return exact and not (op.name in PRODUCTS and _complex(dtypes))
+
+
+def iterates(op: Op) -> bool:
+    """Is it by a formula whose loops run until its elements are exact?"""
+    return isinstance(op.lower, Formula) or (isinstance(op.lower, Scalar) and op.lower.name in ITERATED)
 
 
 def _complex(dtypes: list[np.dtype]) -> bool:
@@ -90,6 +98,10 @@ class Moved(Perturb):
         if op.name in OF_PARTS:  # as sensitive as its parts are, each of which moves
             return (op.lower.rule(*inputs, **attrs),)
         outputs = super().run(op, inputs, attrs, location)
+        if iterates(op):
+            y = outputs[0].array
+            step = ITERATED_ULPS / 4 * np.finfo(np.float64).eps * np.abs(y.astype(np.float64))
+            return (Tensor(np.asarray(y + step * self.random.uniform(-1, 1, y.shape), y.dtype)),)
         if op.name not in SUMS or outputs[0].dtype.kind not in "fc":
             return outputs
         y = outputs[0].array

@@ -153,9 +153,14 @@ def gammas(of: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 def beta_term(of: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
     """``x**a * y**b / beta(a, b)`` for ``y = 1 - x``."""
+    return a * _beta_term_over_a(of, a, b, x, y)
+
+
+def _beta_term_over_a(of: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
+    """It has a value and derivatives where `a` is next to nothing."""
     log_x = of.select(x < 0.5, of.log(x), of.log1p(-y))
     log_y = of.select(y < 0.5, of.log(y), of.log1p(-x))
-    few = of.exp(a * log_x + b * log_y + (of.lgamma(a + b) - of.lgamma(a) - of.lgamma(b)))
+    few = of.exp(a * log_x + b * log_y + (of.lgamma(a + b) - of.lgamma(a + 1.0) - of.lgamma(b)))
     turned = a > b
     small, large = of.select(turned, b, a), of.select(turned, a, b)
     mixed = of.where(
@@ -167,21 +172,22 @@ def beta_term(of: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
             (large, FAR),
             (of.select(turned, y, x), 0.5),
             (of.select(turned, log_x, log_y), -1.0),
+            (of.select(turned, b / a, 1.0), 1.0),
         ],
     )
     return of.where(small >= FAR, mixed, _both_large, [(a, FAR), (b, FAR), (x, 0.5), (y, 0.5)])[0]
 
 
-def _one_large(of: Any, small: Any, large: Any, share: Any, log_rest: Any) -> list[Any]:
+def _one_large(of: Any, small: Any, large: Any, share: Any, log_rest: Any, factor: Any) -> list[Any]:
     whole = small + large
     gammas = (large - 0.5) * of.log1p(small / large) - small
     gammas = gammas + stirling_rest(of, whole) - stirling_rest(of, large)
-    exponent = small * of.log(share * whole) + (large * log_rest + gammas) - of.lgamma(small)
-    return [of.exp(exponent)]
+    exponent = small * of.log(share * whole) + (large * log_rest + gammas) - of.lgamma(small + 1.0)
+    return [factor * of.exp(exponent)]
 
 
 def _both_large(of: Any, a: Any, b: Any, x: Any, y: Any) -> list[Any]:
-    return [_falling(of, a, b, x, y, x * b - y * a) * _scale(of, a, b)]
+    return [_falling(of, a, b, x, y, x * b - y * a) * _scale(of, a, b) / a]
 
 
 def _falling(of: Any, a: Any, b: Any, x: Any, y: Any, off: Any) -> Any:
@@ -198,15 +204,18 @@ def _scale(of: Any, a: Any, b: Any) -> Any:
 
 
 def _beta_fraction(of: Any, a: Any, b: Any, x: Any, y: Any) -> list[Any]:
-    """It converges below the mean (DiDonato and Morris, Significant digit computation of the incomplete beta, 1992)."""
+    """It converges below the mean (DiDonato and Morris, Significant digit computation of the incomplete beta, 1992).
+
+    Term and fraction are without the factor `a`, which they share.
+    """
     below = a * y - b * x + 1.0
 
     def part(k: Any) -> tuple[Any, Any]:
-        at = a + 2.0 * k - 1.0
-        over = (k * (a + k - 1.0) / at) * ((a + b + k - 1.0) / at) * ((b - k) * x * x)
+        at, factor = a + (2.0 * k - 1.0), of.select(of.equal(k, 1.0), 1.0, a + (k - 1.0))
+        over = (k * factor / at) * ((a + b + (k - 1.0)) / at) * ((b - k) * x * x)
         return over, k + k * (b - k) * x / at + (a + k) * (below + k * (2.0 - x)) / (at + 2.0)
 
-    return [beta_term(of, a, b, x, y) / fraction(of, a * below / (a + 1.0), part)]
+    return [_beta_term_over_a(of, a, b, x, y) / fraction(of, below / (a + 1.0), part)]
 
 
 def _beta_integral(of: Any, a: Any, b: Any, x: Any, y: Any) -> list[Any]:
