@@ -91,7 +91,7 @@ def _modified_slope(y: Any, x: Any, *, order: float) -> Any:
 @defop(
     partial=(_modified_slope,),
     kernel=double(_modified),
-    lower=Formula(lambda order: _positive(order), lambda order: (float(abs(order)),)),
+    lower=Formula(_positive, lambda order: (float(abs(order)),)),
     traits=ELEMENTARY,
     samples=tuple(
         sample(shape, low=0.5, high=3.0, order=order) for shape, order in (((2, 3), 0.0), ((3,), 2.5))

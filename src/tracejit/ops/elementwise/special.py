@@ -16,11 +16,10 @@ from ...core.spec import TensorSpec
 from ..lowering import Compose, Scalar
 from .arithmetic import ELEMENTARY, broadcast, elementary, matched, pairs, unary
 from .formulas.families import zeta
+from .formulas.gamma_family import by_zeta
 from .formulas.iterated import by_formula
 from .formulas.near_and_far import on_arrays
-
-#: From here on, more for higher derivatives, the asymptotic series of the gamma family is exact to rounding.
-_FAR = 12.0
+from .formulas.quotient_arithmetic import horner
 
 
 def double(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -61,17 +60,14 @@ def _cotangent(cotangent: Any, order: int) -> Any:
     powers = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(order):
         powers = -powers.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
-    total: Any = float(powers.coef[-1])
-    for c in powers.coef[-2::-1].tolist():
-        total = total * cotangent + c
-    return np.pi ** (order + 1) * total
+    return np.pi ** (order + 1) * horner(cotangent, powers.coef.tolist())
 
 
 def _continued(of: Any, nearest: Any, zeta: Callable[[float, Any], Any], x: Any, order: int) -> Any:
     """Derivatives of digamma from the second on, by the zeta function; below 0 by reflection, SciPy's at the poles."""
     below, sign = x < 0.0, (-1.0) ** order
     y = of.where(below, 1.0 - x, of.where(x == 0.0, 1.0, x))
-    found = -sign * math.factorial(order) * zeta(order + 1.0, y)
+    found = by_zeta(zeta, order, y)
     reflected = sign * found - _cotangent(1.0 / of.tan(math.pi * (x - nearest(x))), order)
     found = of.where(below, of.where(x == nearest(x), -sign * math.inf, reflected), found)
     return of.where(x == 0.0, -sign * math.inf, found)

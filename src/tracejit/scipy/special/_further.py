@@ -15,7 +15,6 @@ from ...numpy.conversion import floats
 from ...numpy.elements.elementwise import hypot
 from ...ops.arrays.reduce import one_axis
 from ...ops.elementwise.formulas.gamma_family import stirling_rest
-from ...ops.elementwise.formulas.iterated import Iterating
 
 #: Up to here whole numbers are told apart from their neighbours in spite of rounding.
 _MOST = 1e12
@@ -82,7 +81,7 @@ def _log_ratio(a: Any, b: Any) -> Any:
     """``lgamma(a + b) - lgamma(a)``, by Stirling's series where both are large: no digit is lost there."""
     large = ops.logical_and(ops.less(_FAR, a), ops.less(_FAR, a + b))
     u, v = ops.where(large, a, 2.0 * _FAR), ops.where(large, b, 0.0)
-    rests = stirling_rest(Iterating, u + v) - stirling_rest(Iterating, u)
+    rests = stirling_rest(u + v) - stirling_rest(u)
     by_series = v * ops.log(u) + (u + v - 0.5) * ops.log1p(v / u) - v + rests
     x, y = ops.where(large, 1.0, a), ops.where(large, 0.0, b)
     return ops.where(large, by_series, ops.lgamma(x + y) - ops.lgamma(x))

@@ -33,6 +33,18 @@ def vector_function(write: Rule, operands: int = 0) -> Rule:
     return write
 
 
+def in_double(name: str, write: Rule) -> Rule:
+    """The writer of this name whose numbers `write` sees in double precision, whatever they are."""
+
+    def both(b: Builder, *xs: Value) -> Value:
+        if b.is_double:
+            return write(b, *xs)
+        return b.narrow(write(b.view("double"), *(b.widen(x)[1] for x in xs)))
+
+    both.__name__ = name
+    return both
+
+
 @dataclass(frozen=True)
 class MathFunction:
     """One vector function as LLVM IR text.

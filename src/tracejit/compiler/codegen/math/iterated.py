@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ....ops.elementwise.formulas.families import ITERATED
+from ....ops.elementwise.formulas.gamma_family import polygamma
 from ....ops.elementwise.formulas.quotient_arithmetic import Rule
-from ...ir_text import Value, integer, phi
-from .definition import byte_table, called, vector_function
+from ...ir_text import TRUE, Value, integer, phi
+from .definition import byte_table, called, in_double, vector_function
 from .writer import Builder
 
 _RELATIONS = frozenset(("oeq", "olt", "ole", "ogt", "oge"))
@@ -66,8 +66,8 @@ class OnVectors:
     def __init__(self, builder: Builder):
         self.b = builder
 
-    exp, expm1, log, log1p, sin, cos, lgamma = map(
-        _as_method, ("exp", "expm1", "log", "log1p", "sin", "cos", "lgamma")
+    exp, expm1, log, log1p, sin, cos, lgamma, zeta = map(
+        _as_method, ("exp", "expm1", "log", "log1p", "sin", "cos", "lgamma", "zeta")
     )
     power = _as_method("pow")
 
@@ -97,24 +97,13 @@ class OnVectors:
         """Of sizes up to 2**51."""
         return Lanes(self, self.b.round(self.value(x))[0])
 
-    def plain(self, x: Any) -> Any:
-        return x
-
     def call(self, name: str, *xs: Any) -> Lanes:
         return Lanes(self, called(self.b, name, *map(self.value, xs)))
 
     special = call
 
-    def polygamma(self, order: int, x: Any) -> Lanes:
-        if order < 2:
-            return self.call("trigamma" if order else "digamma", x)
-        return (-1.0) ** (order + 1) * math.factorial(order) * self.call("zeta", order + 1.0, x)
-
-    def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
-        total: Any = coefficients[-1]
-        for c in coefficients[-2::-1]:
-            total = total * x + c
-        return total
+    def polygamma(self, order: int, x: Any) -> Any:
+        return polygamma(self, order, x)
 
     def moves(self, change: Any, total: Any, tolerance: float) -> Lanes:
         return self.abs(change) > tolerance * self.abs(total)
@@ -136,7 +125,7 @@ class OnVectors:
     def until(self, state: Sequence[Any], step: Rule, most: int) -> list[Lanes]:
         w, width, element = self.b.w, self.b.width, self.b.element
         first = [self.value(y) for y in state]
-        all_lanes = w.splat(Value("true", "i1"), width)
+        all_lanes = w.splat(TRUE, width)
         before, head, after = w.block, w.fresh("loop"), w.fresh("end")
         w.branch(head)
         w.label(head)
@@ -166,18 +155,14 @@ class OnVectors:
 
 
 def _by_formula(name: str) -> None:
-    """Declare the vector function of this name; floats go by way of double precision."""
+    """Declare the vector function of this name."""
     rule, operands = ITERATED[name]
 
     def write(b: Builder, *xs: Value) -> Value:
-        if b.is_double:
-            of = OnVectors(b)
-            return of.value(rule(of, *(Lanes(of, x) for x in xs)))
-        of = OnVectors(b.view("double"))
-        return b.narrow(of.value(rule(of, *(Lanes(of, b.widen(x)[1]) for x in xs))))
+        of = OnVectors(b)
+        return of.value(rule(of, *(Lanes(of, x) for x in xs)))
 
-    write.__name__ = name
-    vector_function(write, operands)
+    vector_function(in_double(name, write), operands)
 
 
 for _name in ITERATED:

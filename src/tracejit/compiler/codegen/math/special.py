@@ -9,7 +9,7 @@ from typing import Any
 
 from ....ops.elementwise.formulas.near_and_far import FORMULAS
 from ...ir_text import Value
-from .definition import COLD, MathFunction, define, vector_function
+from .definition import COLD, MathFunction, define, in_double, vector_function
 from .logarithm import log
 from .trigonometric import half_period
 from .writer import Builder
@@ -52,19 +52,5 @@ def _beside(symbol: str, like: Builder, rule: Callable[..., Value], operands: in
     return define(b, symbol, parameters, rule(_OnVectors(b), *parameters), COLD)
 
 
-def _by_formula(name: str) -> None:
-    """Declare the vector function of this name; a float goes by way of double precision."""
-    formula = FORMULAS[name]
-
-    def write(b: Builder, x: Value) -> Value:
-        if b.is_double:
-            return formula(_OnVectors(b), x)
-        d, wide = b.widen(x)
-        return b.narrow(formula(_OnVectors(d), wide))
-
-    write.__name__ = name
-    vector_function(write)
-
-
-for _name in FORMULAS:
-    _by_formula(_name)
+for _name, _rule in FORMULAS.items():
+    vector_function(in_double(_name, lambda b, x, rule=_rule: rule(_OnVectors(b), x)), 1)

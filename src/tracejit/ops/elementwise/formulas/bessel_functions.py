@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .incomplete_integrals import fraction
+from .quotient_arithmetic import horner
 
 #: From here on Hankel's series is exact to rounding.
 _FAR = 25.0
@@ -105,7 +106,7 @@ def _far(of: Any, x: Any) -> list[Any]:
     turns = ((cosine + sine, sine - cosine), (sine - cosine, -cosine - sine))
     found = []
     for (c, s), (even, odd) in zip(turns, _HANKEL, strict=True):
-        p, q = of.polynomial(inverse * inverse, even), of.polynomial(inverse * inverse, odd) * inverse
+        p, q = horner(inverse * inverse, even), horner(inverse * inverse, odd) * inverse
         found.append((size * (p * c - q * s), size * (p * s + q * c)))
     return [found[0][0], found[1][0], found[0][1], found[1][1]]
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .incomplete_integrals import fraction
+from .quotient_arithmetic import horner
 
 #: From here on the asymptotic series of Ei is exact to rounding.
 _FAR = 40.0
@@ -82,7 +83,7 @@ def _dawsn_near(of: Any, x: Any) -> list[Any]:
     coefficients = [1.0]
     for k in range(1, 25):
         coefficients.append(coefficients[-1] * -2.0 / (2 * k + 1))
-    return [x * of.polynomial(x * x, coefficients)]
+    return [x * horner(x * x, coefficients)]
 
 
 def _dawsn_middle(of: Any, x: Any) -> list[Any]:

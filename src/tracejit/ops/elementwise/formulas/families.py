@@ -13,15 +13,15 @@ from .bessel_functions import bessel_ive, bessel_j, bessel_y
 from .exponential_integrals import dawsn, erfcx, expi, expn
 from .gamma_family import hurwitz
 from .incomplete_integrals import beta, beta_term, gamma_term, gammas
-from .power_series import derivative
+from .power_series import derivative, sum_of
 from .quotient_arithmetic import Rule
 
 #: By name: ``rule(of, *operands)`` of float64, and how many operands it takes.
 ITERATED: dict[str, tuple[Rule, int]] = {}
 for _rule in (bessel_j, bessel_y, bessel_ive, expn, expi, dawsn, erfcx):
     ITERATED[_rule.__name__] = _rule, _rule.__code__.co_argcount - 1
-#: Of orders beyond these the kernel takes care.
-_MOST_COMPILED, _MOST_STEPS = 2, 1000
+#: Higher derivatives are left to the kernel, and Bessel functions of higher orders.
+_MOST_COMPILED, _HIGHEST_ORDER = 2, 1000
 
 
 def _family(operands: int, parameters: int) -> Callable[[Callable[..., Rule]], Callable[..., Rule]]:
@@ -52,7 +52,7 @@ def compiled(family: str) -> Callable[..., str | None]:
 
 def of_order(name: str) -> Callable[..., str | None]:
     """The name of the scalar operation of an op whose order is its first operand."""
-    return lambda order: name if 0 <= order <= _MOST_STEPS else None
+    return lambda order: name if 0 <= order <= _HIGHEST_ORDER else None
 
 
 # ---- gamma ------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def gamma_density(order: int) -> Rule:
         slopes = []
         for n in range(order):
             slopes.append(-of.polygamma(n, a) if n else _log_or_none(of, x) - of.polygamma(0, a))
-            found.append(_sum(math.comb(n, k) * found[k] * slopes[n - k] for k in range(n + 1)))
+            found.append(sum_of(math.comb(n, k) * found[k] * slopes[n - k] for k in range(n + 1)))
         return [found[order]]
 
     return rule
@@ -111,13 +111,6 @@ def gamma_density(order: int) -> Rule:
 def _log_or_none(of: Any, x: Any) -> Any:
     """The logarithm; 0 for 0, where all that it is multiplied with is 0."""
     return of.log(of.select(of.equal(x, 0.0), 1.0, x))
-
-
-def _sum(parts: Any) -> Any:
-    first, *others = parts
-    for part in others:
-        first = first + part
-    return first
 
 
 # ---- beta -------------------------------------------------------------------------------------------------
@@ -186,10 +179,10 @@ def _beta_density_by_logarithm(of: Any, a: Any, b: Any, x: Any, orders: tuple[in
         return joint - of.polygamma(i, own) + (0.0 if i else _log_or_none(of, v))
 
     for n in range(orders[1]):
-        found[0, n + 1] = _sum(math.comb(n, k) * found[0, k] * slope(b, rest, n - k, 0) for k in range(n + 1))
+        found[0, n + 1] = sum_of(math.comb(n, k) * found[0, k] * slope(b, rest, n - k, 0) for k in range(n + 1))
     for m in range(orders[0]):
         for n in range(orders[1] + 1):
-            found[m + 1, n] = _sum(
+            found[m + 1, n] = sum_of(
                 math.comb(m, k) * math.comb(n, i) * found[k, i] * slope(a, x, m - k, n - i)
                 for k in range(m + 1)
                 for i in range(n + 1)

@@ -6,7 +6,10 @@ Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.41, 6.4
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
+
+from .quotient_arithmetic import horner
 
 #: Bernoulli numbers of even order, from the second on.
 BERNOULLI = (
@@ -29,10 +32,10 @@ _FIRST_TERMS = 14
 _HALVES = tuple(b / math.factorial(2 * k) for k, b in enumerate(BERNOULLI, 1))
 
 
-def stirling_rest(of: Any, z: Any) -> Any:
+def stirling_rest(z: Any) -> Any:
     """What Stirling's formula leaves out of ``log(gamma(z))``, exact to rounding from `FAR` on."""
     inverse = 1.0 / z
-    return of.polynomial(inverse * inverse, _STIRLING) * inverse
+    return horner(inverse * inverse, _STIRLING) * inverse
 
 
 def hurwitz(of: Any, s: Any, q: Any) -> Any:
@@ -52,6 +55,9 @@ def hurwitz(of: Any, s: Any, q: Any) -> Any:
 
 def polygamma(of: Any, order: int, x: Any) -> Any:
     """The derivative number `order` of digamma, for x > 0."""
-    if order < 2:
-        return of.special("trigamma" if order else "digamma", x)
-    return (-1.0) ** (order + 1) * math.factorial(order) * hurwitz(of, order + 1.0, x)
+    return of.special("trigamma" if order else "digamma", x) if order < 2 else by_zeta(of.zeta, order, x)
+
+
+def by_zeta(zeta: Callable[[float, Any], Any], order: int, x: Any) -> Any:
+    """The same from the second derivative on."""
+    return (-1.0) ** (order + 1) * math.factorial(order) * zeta(order + 1.0, x)

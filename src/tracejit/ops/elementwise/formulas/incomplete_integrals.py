@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from .gamma_family import FAR, stirling_rest
+from .power_series import plain
+from .quotient_arithmetic import horner
 
 #: From here on parameters are large.
 _MANY = 500.0
@@ -34,7 +36,7 @@ def _rest_of_log(of: Any, off: Any, ratio: Any) -> Any:
     v = of.select(near, off, 0.0)
     r = v / (v + 2.0)
     square = r * r
-    close = r * (square * of.polynomial(square, _ODD) - v)
+    close = r * (square * horner(square, _ODD) - v)
     return of.select(near, close, of.log(of.select(near, 1.0, ratio)) - off)
 
 
@@ -73,7 +75,7 @@ def fraction(of: Any, first: Any, part: Callable[[Any], tuple[Any, Any]]) -> Any
         return [new, c, d], of.moves(new - value, new, 1e-15)
 
     first = of.select(of.equal(first, 0.0), _TINY, first)
-    return of.until([first, first, 0.0 * of.plain(first)], step, _MOST_STEPS)[0]
+    return of.until([first, first, 0.0 * plain(first)], step, _MOST_STEPS)[0]
 
 
 # ---- gamma ------------------------------------------------------------------------------------------------
@@ -84,7 +86,7 @@ def gamma_term(of: Any, a: Any, x: Any) -> Any:
     large = a >= FAR
     wide = of.select(large, a, FAR)
     rest = _rest_of_log(of, (x - wide) / wide, x / wide)
-    by_series = of.exp(wide * rest - stirling_rest(of, wide)) / of.sqrt(2.0 * math.pi * wide)
+    by_series = of.exp(wide * rest - stirling_rest(wide)) / of.sqrt(2.0 * math.pi * wide)
     small, half = of.select(large, 1.0, a), of.exp(-0.5 * x)
     direct = half * of.exp(small * of.log(x) - of.lgamma(small + 1.0)) * half
     return of.select(large, by_series, direct)
@@ -121,7 +123,7 @@ def _gamma_rest(of: Any, a: Any, x: Any) -> list[Any]:
 
 def _gamma_integral(of: Any, a: Any, x: Any) -> list[Any]:
     """Outwards from `x`: the lower part below the mean, the upper above."""
-    at, lower = of.plain(a), x < a
+    at, lower = plain(a), x < a
     length = _reach(of, of.abs((at - 1.0) / x - 1.0), (at - 1.0) / x / x)
     length = of.select(lower & (length > x), x, length)
     step = of.select(lower, -length, length)
@@ -132,7 +134,7 @@ def _gamma_integral(of: Any, a: Any, x: Any) -> list[Any]:
         t = x + step * u
         return of.exp(a * _rest_of_log(of, (off + step * u) / a, t / a)) / t
 
-    scale = of.sqrt(a / (2.0 * math.pi)) * of.exp(-stirling_rest(of, a))
+    scale = of.sqrt(a / (2.0 * math.pi)) * of.exp(-stirling_rest(a))
     return [_integral(of, x, term) * length * scale]
 
 
@@ -140,7 +142,7 @@ def gammas(of: Any, a: Any, x: Any) -> tuple[Any, Any]:
     """The lower and the upper incomplete gamma function, over the whole one, for finite a > 0 and x > 0."""
     many, few = a >= _MANY, a < _MANY
     tiny = (a < 0.5) & (x < 1.0)
-    lower = (few & (a >= 0.5) & (x < a + 1.0)) | (few & (x >= 1.0) & (x < a + 1.0)) | (many & (x < a))
+    lower = (few & (x < a + 1.0) & ((a >= 0.5) | (x >= 1.0))) | (many & (x < a))
     part = of.where(few & lower, [0.0 * x], _gamma_series, [(a, 1.0), (x, 1.0)])
     part = of.where(few & (x >= a + 1.0), part, _gamma_fraction, [(a, 1.0), (x, 3.0)])
     part = of.where(tiny, part, _gamma_rest, [(a, 0.25), (x, 0.5)])
@@ -181,7 +183,7 @@ def _beta_term_over_a(of: Any, a: Any, b: Any, x: Any, y: Any) -> Any:
 def _one_large(of: Any, small: Any, large: Any, share: Any, log_rest: Any, factor: Any) -> list[Any]:
     whole = small + large
     gammas = (large - 0.5) * of.log1p(small / large) - small
-    gammas = gammas + stirling_rest(of, whole) - stirling_rest(of, large)
+    gammas = gammas + stirling_rest(whole) - stirling_rest(large)
     exponent = small * of.log(share * whole) + (large * log_rest + gammas) - of.lgamma(small + 1.0)
     return [factor * of.exp(exponent)]
 
@@ -199,7 +201,7 @@ def _falling(of: Any, a: Any, b: Any, x: Any, y: Any, off: Any) -> Any:
 
 def _scale(of: Any, a: Any, b: Any) -> Any:
     whole = a + b
-    rest = stirling_rest(of, whole) - stirling_rest(of, a) - stirling_rest(of, b)
+    rest = stirling_rest(whole) - stirling_rest(a) - stirling_rest(b)
     return of.sqrt(a / whole * b / (2.0 * math.pi)) * of.exp(rest)
 
 
@@ -220,7 +222,7 @@ def _beta_fraction(of: Any, a: Any, b: Any, x: Any, y: Any) -> list[Any]:
 
 def _beta_integral(of: Any, a: Any, b: Any, x: Any, y: Any) -> list[Any]:
     """Outwards from `x`: the lower part below the mean, the upper above."""
-    at, bt, lower = of.plain(a), of.plain(b), x * b < y * a
+    at, bt, lower = plain(a), plain(b), x * b < y * a
     towards_0, towards_1 = (at - 1.0) / x, (bt - 1.0) / y
     length = _reach(of, of.abs(towards_0 - towards_1), towards_0 / x + towards_1 / y)
     end = of.select(lower, x, y)

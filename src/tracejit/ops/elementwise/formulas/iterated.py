@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .gamma_family import polygamma
+from .gamma_family import hurwitz, polygamma
 from .near_and_far import FORMULAS
 from .quotient_arithmetic import OnArrays, OnNumbers, Rule
 
@@ -42,11 +42,6 @@ class Iterating:
     depth = 0  # how many power series are nested
 
     @staticmethod
-    def plain(x: Any) -> Any:
-        """`x` without its derivatives."""
-        return x
-
-    @staticmethod
     def special(name: str, x: Any) -> Any:
         """A formula by quotients."""
         return FORMULAS[name](OnArrays, np.asarray(x))
@@ -56,17 +51,13 @@ class Iterating:
         return cls.special("lgamma", x)
 
     @classmethod
+    def zeta(cls, s: Any, q: Any) -> Any:
+        return hurwitz(cls, s, q)
+
+    @classmethod
     def polygamma(cls, order: int, x: Any) -> Any:
         """Of positive numbers."""
         return polygamma(cls, order, x)
-
-    @staticmethod
-    def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-        """Coefficients from the constant term up."""
-        total: Any = coefficients[-1]
-        for c in coefficients[-2::-1]:
-            total = total * x + c
-        return total
 
     @classmethod
     def moves(cls, change: Any, total: Any, tolerance: float) -> Any:

@@ -33,9 +33,6 @@ class Series:
     def made(self, coefficients: Sequence[Any]) -> Any:
         return Terms(self, list(coefficients)[: self.order + 1]) if len(coefficients) > 1 else coefficients[0]
 
-    def plain(self, x: Any) -> Any:
-        return plain(x)
-
     # ---- arithmetic ----
 
     def plus(self, a: Any, b: Any, sign: float = 1.0) -> Any:
@@ -53,7 +50,7 @@ class Series:
         p, q = self.parts(a), self.parts(b)
         size = min(self.order + 1, len(p) + len(q) - 1)
         return self.made(
-            [_sum(p[i] * q[n - i] for i in range(len(p)) if 0 <= n - i < len(q)) for n in range(size)]
+            [sum_of(p[i] * q[n - i] for i in range(len(p)) if 0 <= n - i < len(q)) for n in range(size)]
         )
 
     def over(self, a: Any, b: Any) -> Any:
@@ -80,7 +77,7 @@ class Series:
         if len(p) == 1:
             return first
         for n in range(1, self.order + 1):
-            found.append(_sum(k / n * p[k] * found[n - k] for k in range(1, n + 1) if k < len(p)))
+            found.append(sum_of(k / n * p[k] * found[n - k] for k in range(1, n + 1) if k < len(p)))
         return self.made(found)
 
     def power(self, x: Any, y: Any) -> Any:
@@ -143,12 +140,6 @@ class Series:
         both = zip_longest(self.parts(a), self.parts(b), fillvalue=0.0)
         return self.made([self.of.select(condition, p, q) for p, q in both])
 
-    def polynomial(self, x: Any, coefficients: Sequence[float]) -> Any:
-        total: Any = coefficients[-1]
-        for c in coefficients[-2::-1]:
-            total = total * x + c
-        return total
-
     def moves(self, change: Any, total: Any, tolerance: float) -> Any:
         """Of derivatives: does it matter beside them and the value?"""
         first, *rest = zip_longest(self.parts(change), self.parts(total), fillvalue=0.0)
@@ -201,7 +192,8 @@ def plain(x: Any) -> Any:
     return x
 
 
-def _sum(parts: Iterable[Any]) -> Any:
+def sum_of(parts: Iterable[Any]) -> Any:
+    """The sum of one or more."""
     first, *others = parts
     for part in others:
         first = first + part

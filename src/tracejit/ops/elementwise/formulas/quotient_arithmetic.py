@@ -24,6 +24,14 @@ def formula(rule: Rule) -> Rule:
     return rule
 
 
+def horner(x: Any, coefficients: Sequence[float]) -> Any:
+    """A polynomial of whatever has Python's operators; coefficients from the constant term up."""
+    total: Any = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        total = total * x + c
+    return total
+
+
 class OnArrays:
     """The arithmetic, of float64 arrays."""
 
@@ -32,7 +40,7 @@ class OnArrays:
         for f in (np.add, np.subtract, np.multiply, np.divide, np.negative, np.abs, np.sqrt, np.log)
     )
     sine, copysign, nearest, select = (staticmethod(f) for f in (np.sin, np.copysign, np.rint, np.where))
-    value = staticmethod(float)
+    value, polynomial = staticmethod(float), staticmethod(horner)
     _relations: ClassVar[dict[str, Rule]] = {
         "olt": np.less,
         "ole": np.less_equal,
@@ -51,13 +59,6 @@ class OnArrays:
     @classmethod
     def minimum(cls, x: Any, bound: Any) -> Any:
         return cls.select(cls.compare("ogt", x, bound), bound, x)
-
-    @staticmethod
-    def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-        total: Any = coefficients[-1]
-        for c in coefficients[-2::-1]:
-            total = total * x + c
-        return total
 
     @classmethod
     def for_some(cls, name: str, condition: Any, usual: Any, rule: Rule, operands: Sequence[Any]) -> Any:
