@@ -15,6 +15,7 @@ NAMES = (
     "lstm",
     "newton",
     "elementwise",
+    "special_functions",
     "digits",
     "eager",
     "embedding",

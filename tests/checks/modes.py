@@ -45,7 +45,8 @@ OF_PARTS = frozenset(
 )
 #: Units in the last place that a sum may be off, of the sum of the magnitudes of its terms.
 SUM_ULPS = 8
-#: The same of a formula that iterates, of its value: exponents in it are as large as logarithms of floats.
+#: The same of a formula that iterates, of its value: exponents in it are as large as logarithms of floats, which is
+#: 1000, and along parameters differences of such terms.
 ITERATED_ULPS = 4000
 
 

@@ -91,7 +91,7 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
             self._first_call, self.built = specs_of((example,), {}), True  # the trace does not call this again
             try:
                 self.make_weights(example)
-            except ValueError:
+            except BaseException:
                 self.built = False
                 del self._first_call
                 raise
