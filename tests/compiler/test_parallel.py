@@ -34,7 +34,7 @@ from compiler.test_emit_random import AVX2, Writer
 from tracejit.compiler import cache
 from tracejit.compiler.codegen.nests import folding
 from tracejit.compiler.loopir import interpreter as loopinterp
-from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, walk
+from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, While, walk
 from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index
 from tracejit.compiler.loopir.passes import parallelize
 from tracejit.compiler.loopir.passes.schedule import Target, schedule
@@ -292,7 +292,12 @@ LOOPS = {
     "rows": lambda x: tf.map_fn(lambda r: tf.nn.softmax(tf.reduce_sum(tf.sin(r), 0)), x),
     "private": lambda x: tf.map_fn(lambda r: tf.matmul(r @ r, tf.exp(r)) + tf.cumsum(r), x),
     "backwards": lambda x: tf.map_fn(lambda r: tf.reverse(r @ r, [0]), x[::-1]),
+    "two axes": lambda x: tf.matmul(heads(x), heads(tf.sin(x)), transpose_b=True),
 }
+
+
+def heads(x: tf.Tensor) -> tf.Tensor:
+    return tf.transpose(tf.reshape(x, (9, 6, 3, 2)), (0, 2, 1, 3))
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -302,6 +307,37 @@ def test_loops_over_a_batch_in_parts(name: str, in_parts: None) -> None:
         g = tf.function(f)
         np.testing.assert_allclose(g(x), f(x), rtol=1e-12)
         assert re.search(r"@loops\d+[.]job, ptr", g.llvm(x))
+
+
+def nested(index: Index, inner: int = 4, **how: object) -> bool:
+    """May threads share a loop of 10 around one of `inner`, both around a nest that stores there?"""
+    x, y = given("x", F8, 1000, 0), result("y", F8, 1000)
+    nest = Nest([Axis("i", 3)], [Load("v", x, at(("i", 1))), Store(y, index, "v")])
+    loop = While("k", 10, [While("l", inner, [nest], **how)])
+    schedule(Program("p", [x, y], [loop]), HOST)
+    return loop.parallel is not None
+
+
+def test_loops_within_each_other_are_shared_by_the_outer_one(all_nests: None) -> None:
+    assert nested(at(("k", 12), ("l", 3), ("i", 1)))
+    assert nested(at(("k", 12), ("l", -3), ("i", 1), const=9), reverse=True)
+    assert not nested(at(("k", 11), ("l", 3), ("i", 1)))
+    assert not nested(at(("l", 3), ("i", 1)))
+    assert not nested(at(("k", 12), ("l", 3), ("i", 1)), trips="t")
+    assert not nested(at(("k", 12), ("l", 3), ("i", 1)), swaps=[(Buffer("a", F8, 4, "cell"),) * 2])
+
+
+def test_loops_in_a_shared_one_do_not_ask(monkeypatch: pytest.MonkeyPatch, all_nests: None) -> None:
+    """Whoever runs them cannot leave the function; long ones are not shared as a whole."""
+    x = tf.constant(np.random.default_rng(0).normal(size=(8, 4, 32, 32)))
+    f = lambda x: tf.matmul(tf.transpose(x, (0, 1, 3, 2))[:, :, ::2], x[:, :, :, ::2])  # noqa: E731
+    with tf.settings(cache=False):
+        parts = re.findall(r"^define internal void @loops.*?^}", tf.function(f).llvm(x), re.DOTALL | re.MULTILINE)
+        (loops,) = [part for part in parts if "while" in part]
+        assert "look" not in loops
+        monkeypatch.setattr(parallelize, "UNASKED", 1000)
+        text = tf.function(f).llvm(x)
+        assert "look" in text and "while" in text
 
 
 def positive(x: tf.Tensor) -> tf.Tensor:

@@ -197,7 +197,7 @@ class ParallelLoop(Shared):
         super().__init__(k, s, parallel)
         self.s: While = s
         self.scratch: Size = self.print.scratch
-        self.inner.shares = False
+        self.inner.shares = self.inner.asks = False
 
     def write(self) -> None:
         k, s = self.k, self.s

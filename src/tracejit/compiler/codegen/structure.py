@@ -106,7 +106,7 @@ def loop(k: KernelWriter, s: While) -> None:
     for a, b in s.swaps:
         swap(k, a, b)
     w.stmt(f"%n{number}.n = add nuw nsw i64 %n{number}, 1")
-    if not quick(s):
+    if k.asks and not quick(s):
         look(k, s, here, k.outermost)
     k.outermost = outermost
     phis.append(f"  %n{number} = phi i64 [ 0, %{entered} ], [ %n{number}.n, %{w.block} ]")

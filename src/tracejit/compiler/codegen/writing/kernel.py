@@ -112,6 +112,8 @@ class KernelWriter:
         The place in the user's program that what is written next stands for.
     shares : bool
         May it give work to other threads?
+    asks : bool
+        Do its loops ask now and then whether to go on?
     still : int
         The outermost scope loads may move to; `stored` are the buffers whose loads stay in place.
     """
@@ -125,6 +127,7 @@ class KernelWriter:
         self.target, self.flags = module.target, "contract " if module.contract else ""
         self.cursor: Cursor | None = None if module.places is None else Cursor(module.places)
         self.shares: bool = self.target.threads and self.cursor is None
+        self.asks = True
         new_lines = list if self.cursor is None else self.cursor.lines
         self.w: HoistingWriter = HoistingWriter(new_lines, self.target.scales)
         self.env: dict[Name, Value] = {}

@@ -34,9 +34,11 @@ MANY = 8
 """Iterations of a loop from which they are shared, and not the nests in them, however long they are."""
 BLOCK_COST = 4_000_000
 """Picoseconds of work in a block at least."""
+UNASKED = 1_000_000_000
+"""Picoseconds of an iteration, with loops in it, at the most: these do not ask whether to go on."""
 _LANE = 800  # picoseconds of a cycle, over all lanes of a register
 _MEMORY, _COMBINE = 1.0, 0.5  # cycles of an access and of a step of an accumulator
-_PRODUCT = 2  # picoseconds of a byte of each product of a matrix product
+_PRODUCT = 4  # picoseconds of a byte of each product of a matrix product
 _INSIDE = (Load, Store, Compute, Size_, Combine, Nest, If)
 
 
@@ -89,21 +91,34 @@ def outermost(block: Iterable[Statement], mentions: Counter[Buffer]) -> Iterable
 def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
     """How a loop that carries nothing may be shared, such as one over a batch; None for others.
 
-    Few long iterations are shared one by one.
+    Few long iterations are shared one by one. A batch with several axes is such loops within each other.
     """
     count, inside = loop.count, list(walk(loop.body))
-    if loop.cond or loop.test is not None or loop.swaps or isinstance(count, str) or count is None:
+    if isinstance(count, str | None) or not _repeats(loop):
         return None
-    if not all(isinstance(s, (*_INSIDE, Call)) for s in inside):
+    within = [s for s in inside if isinstance(s, While)]
+    if not all(isinstance(s, (*_INSIDE, Call)) or (isinstance(s, While) and _only_repeats(s)) for s in inside):
         return None
     cost = block_cost(loop.body, 1) + 1
     total = cost * count
     if isinstance(total, int) and (total < LEAST or (cost >= LEAST and count < MANY)):
         return None
+    if within and not (isinstance(cost, int) and cost <= UNASKED):
+        return None
     private = independent(Stretches(loop.index, count, (), inside, {}), inside, mentions)
     if private is None or not all(is_filled_first(loop.body, buffer) for buffer in private):
         return None
     return Parallel(cost, 1, private)
+
+
+def _repeats(loop: While) -> bool:
+    """Does a loop do the same as often as is known beforehand, with the same buffers?"""
+    return not isinstance(loop.count, str | None) and not loop.cond and loop.test is None and not loop.swaps
+
+
+def _only_repeats(loop: While) -> bool:
+    """Does nothing know how often it was?"""
+    return _repeats(loop) and loop.trips is None and loop.binds is None and not loop.fills
 
 
 def is_filled_first(block: Iterable[Statement], buffer: Buffer) -> bool:
@@ -221,6 +236,9 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
                 total = total + KERNELS[s.function].work(s.sizes) * (
                     _PRODUCT * s.views[0].buffer.dtype.itemsize
                 )
+            case While():
+                assert not isinstance(s.count, str | None)
+                total = total + s.count * block_cost(s.body, lanes)
             case If():
                 total = total + block_cost(s.then, lanes) + block_cost(s.orelse, lanes)
             case Compute():
@@ -275,8 +293,12 @@ def independent(
 
 
 def sizes_inside(inside: Iterable[Statement]) -> dict[Name, Size]:
-    """The axes of nests."""
-    return {a.name: a.size for s in inside if isinstance(s, Nest) for a in s.axes}
+    """The axes of nests, and of loops that count."""
+    sizes: dict[Name, Size] = {a.name: a.size for s in inside if isinstance(s, Nest) for a in s.axes}
+    for s in inside:
+        if isinstance(s, While) and not isinstance(s.count, str | None):
+            sizes[s.index] = s.count
+    return sizes
 
 
 @dataclass(frozen=True)
