@@ -155,6 +155,23 @@ def test_what_is_known_of_a_body_is_known_for_its_work() -> None:
     assert sorted(state.sites[at + 2] for at in _sites(state)) == [1, 2]
 
 
+def test_bodies_that_meet_in_one_place_keep_their_accounts() -> None:
+    """The second one takes the place beside it: accounts that are lost would have every second call measured."""
+    tf.config.num_threads = 2
+    x = tf.constant(np.linspace(-1, 1, SIZE))
+    heavy(x)
+    state = workers.running().state
+    state.sites[:] = [0] * len(state.sites)
+    heavy(x)
+    (at,) = _sites(state)
+    state.sites[at : at + 4] = [1, 2, 3, 0]
+    for _ in range(3):
+        heavy(x)
+    assert state.sites[at : at + 3] == [1, 2, 3]
+    assert [other for other in _sites(state) if other != at] == [at ^ 4]
+    assert state.sites[(at ^ 4) + 2] == 3
+
+
 def test_one_thread_starts_none() -> None:
     code = PROGRAM + "\n    f(x); f(x); print(names(), tf.config.num_threads)"
     assert run(code, TRACEJIT_NUM_THREADS="1") == "[] 1"

@@ -16,7 +16,7 @@ SCRATCH = 1 << 22
 """Bytes of memory that every thread of the pool has to itself."""
 
 MOST_SHARES = 64
-SITES = 256
+SITES = 512
 OPEN = 1 << 30
 """The bit of `gate` that lets workers in; the bits below it count those inside."""
 

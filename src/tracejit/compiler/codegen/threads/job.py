@@ -29,25 +29,36 @@ start:
   call void %starts()
   br label %started
 started:
-  ; What is known of this body with about as much work; of several that meet in one place the last one.
+  ; What is known of this body with about as much work; of several that meet in one pair of places some two.
   %work.f = uitofp i64 %work to double
   %work.bits = bitcast double %work.f to i64
   %about = lshr i64 %work.bits, 50
   %about.high = shl i64 %about, 48
   %body.bits = ptrtoint ptr %body to i64
   %address = xor i64 %body.bits, %about.high
-  %bits = lshr i64 %body.bits, 4
-  %about.spread = mul i64 %about, 37
-  %spread = add i64 %bits, %about.spread
-  %which = and i64 %spread, {last_site}
-  %site.at = mul i64 %which, 32
-  %site = getelementptr i8, ptr {sites}, i64 %site.at
+  %spread = mul i64 %address, {spreading}
+  %which = lshr i64 %spread, {site_shift}
+  %which.other = xor i64 %which, 1
+  %site.at.0 = mul i64 %which, 32
+  %site.at.1 = mul i64 %which.other, 32
+  %site.0 = getelementptr i8, ptr {sites}, i64 %site.at.0
+  %site.1 = getelementptr i8, ptr {sites}, i64 %site.at.1
+  %resident.0 = load i64, ptr %site.0, align 8
+  %resident.1 = load i64, ptr %site.1, align 8
+  %at.home = icmp eq i64 %resident.0, %address
+  %at.other = icmp eq i64 %resident.1, %address
+  %taken = icmp ne i64 %resident.0, 0
+  %free = icmp eq i64 %resident.1, 0
+  %moves = and i1 %taken, %free
+  %elsewhere = or i1 %at.other, %moves
+  %stays.away = xor i1 %at.home, true
+  %goes = and i1 %elsewhere, %stays.away
+  %site = select i1 %goes, ptr %site.1, ptr %site.0
   %account.at = getelementptr i8, ptr %site, i64 8
   %calls.at = getelementptr i8, ptr %site, i64 16
   %rate.at = getelementptr i8, ptr %site, i64 24
-  %resident = load i64, ptr %site, align 8
-  %at.home = icmp eq i64 %resident, %address
-  br i1 %at.home, label %met, label %meet
+  %is.known.here = or i1 %at.home, %at.other
+  br i1 %is.known.here, label %met, label %meet
 meet:
   store i64 %address, ptr %site, align 8
   store i64 {at_first}, ptr %account.at, align 8

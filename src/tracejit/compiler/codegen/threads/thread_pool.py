@@ -33,6 +33,8 @@ CALLER_WATCH = 1000
 """How often a caller looks for the end of its job before it sleeps."""
 ASK_NANOSECONDS = 1_000_000
 """How long what is known of the caller's processors is believed."""
+SPREADING = -7046029254386353131
+"""What spreads addresses of bodies over the places where their accounts are: 2⁶⁴ by the golden ratio."""
 MEASURED = 128
 """One in so many calls of a body runs on one thread, to see what it takes; the first time it is the second call."""
 FRESH = 16
@@ -68,7 +70,8 @@ def module_text(arch: str) -> str:
         "least": LEAST, "waking": WAKING, "parts": PARTS, "rest_work": REST,
         "shortest": SHORTEST, "longest": LONGEST, "watch": WATCH, "watch_least": WATCH_LEAST,
         "dense_nanoseconds": DENSE_NANOSECONDS, "caller_watch": CALLER_WATCH,
-        "at_first": AT_FIRST, "last_site": state.SITES - 1, "last_call": MEASURED - 1,
+        "at_first": AT_FIRST, "site_shift": 65 - state.SITES.bit_length(),
+        "spreading": SPREADING, "last_call": MEASURED - 1,
         "fresh_calls": FRESH, "ask_nanoseconds": ASK_NANOSECONDS, "most_gained": MOST_GAINED, "most_lost": MOST_LOST,
         "picoseconds_allowed": 1000 * ALLOWANCE,
     }  # fmt: skip
