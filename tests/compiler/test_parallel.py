@@ -330,7 +330,7 @@ def test_loops_within_each_other_are_shared_by_the_outer_one(all_nests: None) ->
 def test_loops_in_a_shared_one_do_not_ask(monkeypatch: pytest.MonkeyPatch, all_nests: None) -> None:
     """Whoever runs them cannot leave the function; long ones are not shared as a whole."""
     x = tf.constant(np.random.default_rng(0).normal(size=(8, 4, 32, 32)))
-    f = lambda x: tf.matmul(tf.transpose(x, (0, 1, 3, 2))[:, :, ::2], x[:, :, :, ::2])  # noqa: E731
+    f = lambda x: tf.matmul(tf.transpose(x, (0, 1, 3, 2))[:, :, ::2], x[:, :, :, ::2])
     with tf.settings(cache=False):
         parts = re.findall(r"^define internal void @loops.*?^}", tf.function(f).llvm(x), re.DOTALL | re.MULTILINE)
         (loops,) = [part for part in parts if "while" in part]
