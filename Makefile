@@ -16,7 +16,7 @@ unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick fuzz damage lint types stubs prebuilt golden semantics bench bench-full docs clean
+.PHONY: help demo test exhaustive quick fuzz damage lint types stubs prebuilt golden semantics bench bench-full docs clean
 .DELETE_ON_ERROR:
 
 help: ## list the tasks
@@ -25,8 +25,11 @@ help: ## list the tasks
 demo: $(VENV)/examples.done ## train on scanned digits: accuracy, time per step, pictures in out/
 	$(PY) examples/digits.py
 
-test: $(VENV)/test.done ## run every test
+test: $(VENV)/test.done ## run the tests: all but of large families of parameters, of which a sample runs
 	$(PY) -m pytest $(PARALLEL) $(PYTEST_ARGS)
+
+exhaustive: $(VENV)/test.done ## run the tests with all parameters of large families: half as long again
+	$(PY) -m pytest $(PARALLEL) --exhaustive $(PYTEST_ARGS)
 
 quick: $(VENV)/test.done ## run the tests that take no more than a few seconds each
 	$(PY) -m pytest $(PARALLEL) -m "not slow" $(PYTEST_ARGS)

@@ -46,7 +46,12 @@ GOLDEN_OWNERS = pytest.StashKey[dict[Path, str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add ``--update-golden``."""
+    """Add ``--update-golden`` and ``--exhaustive``."""
+    parser.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="run whole the families of tests of which a sample runs otherwise: mark sampled",
+    )
     parser.addoption(
         "--update-golden",
         action="store_true",
@@ -76,6 +81,27 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
         gc.collect()
         gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave a sample of each family marked ``sampled(n)``, unless ``--exhaustive``: one test in n.
+
+    The same ones on every machine, spread over all parameters by the hash of their names. Where single tests are asked
+    for (``file::test``), all of them run.
+    """
+    if config.getoption("--exhaustive") or any("::" in argument for argument in config.args):
+        return
+    families: dict[tuple[str, int], list[pytest.Item]] = {}
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            families.setdefault((item.nodeid.partition("[")[0], *mark.args), []).append(item)
+    left_out: set[pytest.Item] = set()
+    for (_, n), family in families.items():
+        ordered = sorted(family, key=lambda item: (crc32(item.nodeid.encode()), item.nodeid))
+        left_out.update(item for i, item in enumerate(ordered) if i % n)
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.hookimpl(wrapper=True)

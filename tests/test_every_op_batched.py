@@ -149,6 +149,7 @@ def groups() -> list[list[Case]]:
     return [chosen[k::12] for k in range(12)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cases", groups(), ids=lambda cases: cases[0].op.name)
 @pytest.mark.parametrize("order", [0, 1])
 def test_a_batched_program_compiles(cases: list[Case], order: int):

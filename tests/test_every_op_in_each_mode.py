@@ -49,11 +49,14 @@ def _families() -> list[tuple[Op, str, list[Case]]]:
 
 
 FAMILIES = _families()
-names = [f"{op.name}-{dtype}" for op, dtype, _ in FAMILIES]
+EACH_FAMILY = [
+    pytest.param(*f, id=f"{f[0].name}-{f[1]}", marks=[] if f[1] == "float64" else pytest.mark.sampled(2))
+    for f in FAMILIES
+]
 
 
 @pytest.mark.parametrize("order", [0, 1, 2])
-@pytest.mark.parametrize(("op", "dtype", "cases"), FAMILIES, ids=names)
+@pytest.mark.parametrize(("op", "dtype", "cases"), EACH_FAMILY)
 def test_values(op: Op, dtype: str, cases: list[Case], order: int):
     if order and not any(c.active for c in cases):
         return
@@ -86,6 +89,7 @@ def assert_taken_in_any_layout(graph: Graph, arrays: modes.Arrays) -> None:
 LARGE = [f for f in FAMILIES if f[1] != "complex64" and not modes.iterates(f[0])]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("op", "dtype", "cases"), LARGE, ids=[f"{op.name}-{dtype}" for op, dtype, _ in LARGE])
 def test_more_elements_than_registers_hold(op: Op, dtype: str, cases: list[Case]):
     """Machine code is made of the loop IR, whose interpreter takes seconds for some of them."""

@@ -82,6 +82,7 @@ def test_the_gradient_of_factors_holds_for_tall_matrices():
         art(np.ones((2, 3)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["aarch64", "riscv64", "wasm32", "wasm32+simd128", "thumbv7em+fp64"])
 def test_code_is_made_for_other_machines(target):
     art = tf.export(further, ["f64[9,9]", "f64[9,k]"], name="further", outputs="value", targets=(target,))

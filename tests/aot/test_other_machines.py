@@ -67,6 +67,7 @@ def cases() -> list[Case]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("kind", [".so", ".o", ".a"])
 def test_results_are_those_of_this_machine(name: str, kind: str, cases: list[Case], tmp_path: Path):

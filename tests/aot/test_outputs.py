@@ -96,6 +96,7 @@ def combos(kinds: Sequence[str]) -> list[tuple[str, ...]]:
 TABLE = [(name, combo) for name, (_, _, kinds) in FUNCTIONS.items() for combo in combos(kinds)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, kinds", TABLE, ids=["-".join([n, *c]) for n, c in TABLE])
 def test_each_kind_is_what_the_transform_gives(name: str, kinds: tuple[str, ...]) -> None:
     f, specs, _ = FUNCTIONS[name]

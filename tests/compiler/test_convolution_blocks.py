@@ -57,6 +57,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("in_blocks", BLOCKS, indirect=True)
 @pytest.mark.parametrize("case", CASES)
 def test_values_do_not_depend_on_blocks(in_blocks: None, case: str) -> None:

@@ -40,6 +40,7 @@ from tracejit.compiler.loopir.passes.schedule import Target
 from tracejit.compiler.loopir.statement import Statement
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("symbolic", [False, True])
 @pytest.mark.parametrize("dtype", [F8, F4, I4, U1])
@@ -218,6 +219,7 @@ def test_every_optimization_level(opt: int) -> None:
     assert status == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("step", [2, 3, 4, 5])
 @pytest.mark.parametrize("size", [1, 9, 40])
 @pytest.mark.parametrize("dtype", [F8, F4, B1])

@@ -143,6 +143,7 @@ class Writer:
         return Program("random", self.buffers, body, tuple(self.sizes), contract=False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(59))  # the next one takes as long as forty of these
 @pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
 def test_random_nests(seed: int, target: Target) -> None:

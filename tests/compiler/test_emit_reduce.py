@@ -64,6 +64,7 @@ def reduce_program(
 SHAPES = [(0, 5), (1, 1), (3, 4), (7, 65), (40, 3), (130, 129), (5, 0)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("axes", ["i", "j", "ij"])
 @pytest.mark.parametrize(
     ("rule", "dtype"), [("add", F4), ("add", F8), ("add", I8), ("max", F8), ("min", I4), ("or", B1)]
@@ -160,6 +161,7 @@ def argmax_program(rule: str, dtype: np.dtype, rows: int, columns: int, axes: st
     return Program("arg", [x, z, w], [nest])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rule", ["argmax", "argmin"])
 @pytest.mark.parametrize("axes", ["i", "j", "ij"])
 @pytest.mark.parametrize("dtype", [F8, F4, I4, U1])

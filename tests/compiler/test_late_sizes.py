@@ -76,6 +76,7 @@ SEVERAL = ("running sum", "joined with itself", "outer product", "only its lengt
 BUILT = [(rows, "outer product"), *((build, use) for build in (ragged, by_two_loops) for use in SEVERAL)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("build", "use"), BUILT)
 def test_derivatives_of_every_order(build, use):
     """Each run of a loop names its trip count anew; derivatives go by the names of the value.

@@ -31,6 +31,7 @@ def read_back(program: Program) -> Program:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_program_is_read_back_at_every_stage(name: str):
     graph = trace(PROGRAMS[name].f, PROGRAMS[name].specs, name).graph

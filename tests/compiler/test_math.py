@@ -284,6 +284,7 @@ def arguments(name: str, dtype: str, n: int = 2000) -> list[tuple[np.ndarray, ..
     return [tuple(x.astype(dtype) for x in operands) for operands in values]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("dtype", "width", "level"), VARIANTS)
 @pytest.mark.parametrize("name", PLAIN)
 def test_accuracy(name, dtype, width, level):
@@ -292,6 +293,7 @@ def test_accuracy(name, dtype, width, level):
         assert_close(name, f(*operands), operands, largest_error(name, dtype))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("dtype", "width"),
     [("float64", 2), ("float64", 4), ("float64", 16), ("float32", 4), ("float32", 8), ("float32", 32)],
@@ -451,6 +453,7 @@ def test_texts_share_a_module_without_undefined_symbols(level):
 CPUS = {"x86-64": "v2", "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4", "aarch64": "v3"}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cpu", [c for c in CPUS if c != "aarch64" or platform.machine() == "aarch64"])
 @pytest.mark.parametrize("name", PLAIN)
 def test_machine_code_calls_nothing_outside(name, cpu):

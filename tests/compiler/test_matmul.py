@@ -98,6 +98,7 @@ def test_random_sizes_and_strides(dtype: str, register_bytes: int, fma: bool) ->
         check(product, a, b, int(rng.integers(2)), int(rng.integers(4)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("transposed", ["", "a", "b", "ab"])
 @pytest.mark.parametrize(
@@ -294,6 +295,7 @@ DEEP = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("register_bytes", "fma"), TARGETS)
 @pytest.mark.parametrize("size", LARGE + DEEP, ids=str)
@@ -311,6 +313,7 @@ def test_products_in_parts_are_bitwise_the_whole(
         assert found.tobytes() == whole.tobytes()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("register_bytes", "fma"), TARGETS)
 @pytest.mark.parametrize("size", DEEP, ids=str)

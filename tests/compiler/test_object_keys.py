@@ -79,6 +79,7 @@ def declared(graph: Graph) -> bool:
     return any(node.op.names_line for _, node in walk_graph(graph))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", all_cases(("float64",)), ids=str)
 def test_an_op_whose_code_may_fail_says_so(case: Case):
     graph = trace(case, case.specs).graph
@@ -101,6 +102,7 @@ def test_every_op_that_may_fail_is_tried():
     assert failing - in_python <= {op.name for op in drawn_ops()} | set(CALLS)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", ["value", "gradient", "second"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_name_no_line_that_their_key_does_not_hold(name: str, what: str):

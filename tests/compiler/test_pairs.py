@@ -115,6 +115,7 @@ def sizes(f: Callable[..., Sequence[Any]], size: int, order: str = "value") -> l
     return [[a.size for a in s.axes] for s in nests]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["value", "gradient", "second", "jvp"])
 @pytest.mark.parametrize("f", HALVED + WHOLE, ids=lambda f: f.__name__)
 def test_levels_agree_at_every_size(f: Callable[..., Sequence[Any]], order: str):
@@ -135,6 +136,7 @@ def assert_same_but_for_order(graph: Graph, arrays: Sequence[np.ndarray]) -> Non
             np.testing.assert_allclose(found, want, rtol=1e-13, atol=1e-15, err_msg=level)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", HALVED + WHOLE, ids=lambda f: f.__name__)
 def test_levels_agree_on_special_values(f: Callable[..., Sequence[Any]]):
     random = np.random.default_rng(1)

@@ -63,6 +63,7 @@ def marks(program: Program, target: Target = HOST) -> list[str]:
     return ["" if parallel is None else str(parallel) for parallel in marked]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("target", [HOST, AVX2], ids=["host", "avx2"])
 def test_random_nests_in_parts(seed: int, target: Target, all_nests: None) -> None:
@@ -124,6 +125,7 @@ def folded(
     return Program("fold", buffers, [Nest(axes, body, accs, tail)], atoms)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rule", ["add", "max", "min", "argmax"])
 @pytest.mark.parametrize(("size", "inner"), [(1201, None), (N, None), (41, 33), (N, 7)])
 @pytest.mark.parametrize("stores", [False, True])

@@ -96,6 +96,7 @@ def traced(f: Callable[..., Sequence[Any]], shape: tuple, order: str) -> tuple[G
     return source, derived(source, order)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape", [(24, 30), (40, 16)], ids=str)
 @pytest.mark.parametrize("order", ["value", "gradient", "second", "jvp"])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

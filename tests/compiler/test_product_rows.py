@@ -70,6 +70,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "order"), [
     *((name, "gradient") for name in CASES),
     ("same", "value"), ("across", "value"), ("strides", "jvp"), ("dense", "jvp"),

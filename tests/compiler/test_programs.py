@@ -15,6 +15,7 @@ CASES = [(p, order) for p in PROGRAMS.values() for order in p.orders]
 IDS = [f"{p.name}-{order}" for p, order in CASES]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("program", "order"), CASES, ids=IDS)
 def test_levels_agree(program: Program, order: str):
     source = trace(program.f, program.specs, program.name).graph

@@ -371,6 +371,7 @@ def program(seed: int):
     return f
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_random_programs(eager_to_roll, seed):
     f = program(seed)

@@ -74,6 +74,7 @@ def neighbours(x: Any, w: Any) -> Any:
 CASES = {f.__name__: f for f in (logistic, least_squares, softmax, turned, layers, normalized, neighbours)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rows", [64, 101])
 @pytest.mark.parametrize("name", CASES)
 def test_levels_agree(name: str, rows: int) -> None:
@@ -93,6 +94,7 @@ def found(name: str, x: np.ndarray, w: np.ndarray) -> list[np.ndarray]:
     return [value.numpy(), gradient.numpy()]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rows", [0, 1, 31, 33, 257])
 @pytest.mark.parametrize("name", ["logistic", "least_squares", "turned", "layers"])

@@ -80,6 +80,7 @@ def traced(f: Callable[..., Sequence[Any]], shape: tuple, order: str) -> tuple[G
     return source, derived(source, order)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_levels_agree_at_every_size(f: Callable[..., Sequence[Any]], order: str):

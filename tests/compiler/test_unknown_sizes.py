@@ -111,6 +111,7 @@ def assert_at_every_size(
         assert_levels_agree(graph, arrays)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_one_unknown_size(f: Callable[..., Sequence[Any]], order: str):
@@ -122,6 +123,7 @@ def test_one_unknown_size(f: Callable[..., Sequence[Any]], order: str):
 BOTH = (column_softmax, covariance, flattened, reversed_rows, carried, swapped, branched)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["value", "gradient", "second"])
 @pytest.mark.parametrize("f", BOTH, ids=lambda f: f.__name__)
 def test_two_unknown_sizes(f: Callable[..., Sequence[Any]], order: str):

@@ -41,6 +41,7 @@ def test_a_file_can_say_what_a_declaration_says(op: Op):
     assert held == set(op.region_specs or ()), f"{op} does not say what its graphs are run on"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", ["value", "gradient", "second"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_real_programs_are_admitted(name: str, what: str):
@@ -56,6 +57,7 @@ def test_real_programs_are_admitted(name: str, what: str):
     ] == [n for n in ours if n not in ("check", "equal", "less_equal", "size_value", "cast", "constant")]
 
 
+@pytest.mark.sampled(2)
 @each(all_cases(("float64",)))
 def test_calls_of_ops_are_admitted_and_changed_ones_do_no_harm(case):
     graph = trace(case, case.specs).graph

@@ -149,6 +149,7 @@ def check_second(graph: Graph) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-7 * np.abs(b).max(), err_msg=mix)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("memory", POLICIES)
 @pytest.mark.parametrize("kinds", NESTS[::2], ids="-".join)
 def test_second_derivatives_three_deep_are_the_same_compiled(kinds: tuple[str, ...], memory: int | str):

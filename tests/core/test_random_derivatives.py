@@ -50,6 +50,7 @@ def program(seed: int):
     return loss
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_all_orders_of_the_modes_agree(seed: int):
     random, f = np.random.default_rng(seed), program(seed)

@@ -164,6 +164,7 @@ def test_the_gradient_of_each_example(f: Callable, mode: Callable):
     assert_close(found, looped(gradient, XS, ROWS))
 
 
+@pytest.mark.sampled(2)
 @both_modes
 @every_program
 def test_the_gradient_of_the_batch(f: Callable, mode: Callable):
@@ -174,6 +175,7 @@ def test_the_gradient_of_the_batch(f: Callable, mode: Callable):
     assert_close(found, looped(tf.grad(f, (0, 1)), XS, ROWS))
 
 
+@pytest.mark.sampled(2)
 @both_modes
 @every_program
 def test_the_second_derivative_of_each_example(f: Callable, mode: Callable):
@@ -184,6 +186,7 @@ def test_the_second_derivative_of_each_example(f: Callable, mode: Callable):
     assert_close(found, looped(curvature, XS, ROWS))
 
 
+@pytest.mark.sampled(2)
 @both_modes
 @every_program
 def test_forward_mode(f: Callable, mode: Callable):
@@ -198,6 +201,7 @@ def test_forward_mode(f: Callable, mode: Callable):
     assert_close(mode(batched)(tf.constant(XS), tf.constant(ROWS)), expected)
 
 
+@pytest.mark.sampled(2)
 @both_modes
 @every_program
 def test_one_argument_for_all_examples(f: Callable, mode: Callable):
@@ -212,6 +216,7 @@ def test_one_argument_for_all_examples(f: Callable, mode: Callable):
     assert_close(mode(total)(x), expected)
 
 
+@pytest.mark.sampled(2)
 @both_modes
 @every_program
 def test_batched_twice(f: Callable, mode: Callable):
@@ -469,6 +474,7 @@ ORDERS: dict[str, list[Callable]] = {
 GRID = np.array([[1.7, 2.5], [1.2, 3.1]])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", [powers, nested_loops])
 @pytest.mark.parametrize("order", ORDERS)
 def test_loops_of_other_lengths_in_nested_derivatives_and_batches(order: str, f: Callable):

@@ -25,6 +25,7 @@ REASONS = (
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 120, 40))
 def test_compositions_agree_with_exact_derivatives_and_differences(first: int):

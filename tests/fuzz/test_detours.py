@@ -5,6 +5,7 @@ import pytest
 from fuzz.detours import check
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_detours(first):

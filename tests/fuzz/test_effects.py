@@ -5,6 +5,7 @@ import pytest
 from fuzz.effects import check
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("first", range(0, 120, 20))
 def test_programs_with_effects(first):
     for seed in range(first, first + 20):

@@ -16,6 +16,7 @@ def test_exported_programs_agree_with_eager_transforms() -> None:
     assert Counter(o.kind for o in outcomes)["agree"] > 16  # the others are refused, each for a reason
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(100, 140, 10))
 def test_more_exported_programs_agree(first: int) -> None:

@@ -20,6 +20,7 @@ def test_random_programs_for_other_machines() -> None:
     run(range(14), 0.5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 1056, 28))
 def test_more_random_programs_for_other_machines(first: int) -> None:

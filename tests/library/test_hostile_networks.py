@@ -33,6 +33,7 @@ def image(tmp_path_factory):
     return path.read_bytes()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(10))
 def test_changed_files(image, tmp_path, seed):
     path, rng, refused = tmp_path / "m", random.Random(seed), 0

@@ -261,6 +261,7 @@ def test_reductions_begin_with_one_number():
             reduce(np.ones((2, 3)), initial=np.ones(3))
 
 
+@pytest.mark.sampled(3)
 @MODES
 @pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
 @pytest.mark.parametrize("axis", [0, None, (2, 0)], ids=str)

@@ -61,6 +61,7 @@ def same(wanted, found):
             assert p.dtype == q.dtype
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__.strip("_"))
 def test_compiled_draws_what_eager_draws(f):
     same(seen(f, called, True), seen(f, called, False))
@@ -73,6 +74,7 @@ def test_what_is_differentiated_draws_once(f):
     same(wanted, seen(f, differentiated, False, memory="recompute"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("f", PROGRAMS[::5], ids=lambda f: f.__name__.strip("_"))
 def test_forward_mode_draws_once(f):
     same(seen(f, forward, True), seen(f, forward, False))

@@ -393,6 +393,7 @@ def test_a_window_larger_than_what_a_loop_made_is_an_error_in_both_modes():
 # ---- compiled -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("order", ["value", "gradient", "second", "jvp"])
 @every_program
 def test_loop_ir_and_machine_code_agree_with_the_kernels(name: str, order: str):

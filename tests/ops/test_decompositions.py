@@ -161,6 +161,7 @@ def test_an_element_that_is_no_number_makes_all_none(mode):
     assert np.isnan(mode(tf.linalg.eigvalsh)(a).numpy()).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, traces", [("svd", 3), ("qr", 2)])
 @pytest.mark.parametrize("open_shape", [(None, 3), (3, None), (None, None)])
 def test_open_sizes_need_a_trace_for_each_order_of_the_two(name, traces, open_shape):

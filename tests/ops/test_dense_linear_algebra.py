@@ -81,6 +81,7 @@ def test_the_factor_of_a_matrix_that_is_nearly_singular(n):
     assert distance(a, own @ own.T) <= 8 * unit("float64")
 
 
+@pytest.mark.sampled(2)
 @DTYPES
 @pytest.mark.parametrize("columns", [1, 5, 33])
 @pytest.mark.parametrize("n", SIZES)
@@ -101,6 +102,7 @@ def test_solutions_of_a_matrix_that_is_nearly_singular(n):
     assert np.abs(a.astype(np.longdouble) @ x - b).max() <= 100 * unit("float64") * np.abs(x).max()
 
 
+@pytest.mark.sampled(2)
 @DTYPES
 @pytest.mark.parametrize("n", SIZES)
 def test_the_inverse_and_the_determinant(n, dtype):
@@ -113,6 +115,7 @@ def test_the_inverse_and_the_determinant(n, dtype):
     assert sign == wanted[0] and size == pytest.approx(wanted[1], rel=0, abs=200 * n * unit(dtype))
 
 
+@pytest.mark.sampled(2)
 @DTYPES
 @pytest.mark.parametrize("lower, adjoint", TRIANGLES)
 @pytest.mark.parametrize("n", [1, 3, 8, 13, 97, 200])

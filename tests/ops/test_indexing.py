@@ -176,6 +176,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "index", [[2, 0, 2, 2], ([1, 0, 1], s(None), [3, 0, 3]), (s(1), [[0, 1], [0, -3]])], ids=str
 )

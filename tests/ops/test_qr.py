@@ -40,6 +40,7 @@ def check(a, complete=False):
     return q, r, wanted
 
 
+@pytest.mark.sampled(2)
 @DTYPES
 @pytest.mark.parametrize("complete", FACTORS)
 @pytest.mark.parametrize("m", ROWS)

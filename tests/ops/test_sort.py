@@ -18,6 +18,7 @@ def keys(shape, dtype):
     return RANDOM.choice(np.array(values).astype(dtype), shape)
 
 
+@pytest.mark.sampled(2)
 @MODES
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "bool"])
 def test_order_and_values(mode, dtype):

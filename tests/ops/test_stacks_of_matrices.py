@@ -56,6 +56,7 @@ everything = tf.function(
 )
 
 
+@pytest.mark.sampled(2)
 @DTYPES
 @pytest.mark.parametrize("n", SIZES)
 def test_results_are_those_of_each_matrix(n, dtype):

@@ -137,6 +137,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS, ids=[p.name for p in PROGRAMS])
 def test_compiled_equals_eager_in_every_way(program):
     compiled, wrong = tf.function(program.f), []

@@ -144,6 +144,7 @@ def value_and_gradients(f, start, n):
     return [np.asarray(tf.convert_to_tensor(v)) for v in (y, *found)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_program(seed):
     f, text = written(seed)
