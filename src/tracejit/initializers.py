@@ -246,7 +246,9 @@ def _scaled(name: str, scale: float, mode: str, distribution: str, about: str) -
     def __init__(self: Any, seed: int | None = None) -> None:
         VarianceScaling.__init__(self, scale, mode, distribution, seed)
 
-    example = f">>> import tracejit as tf\n>>> tf.initializers.{name}(seed=1)((3, 2)).shape\nTensorShape([3, 2])"
+    example = (
+        f">>> import tracejit as tf\n>>> tf.initializers.{name}(seed=1)((3, 2)).shape\nTensorShape([3, 2])"
+    )
     text = f"{about}\n\nExamples\n--------\n{example}\n"
     return type(name, (VarianceScaling,), {"__init__": __init__, "__doc__": text, "__module__": __name__})
 

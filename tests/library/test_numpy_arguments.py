@@ -162,6 +162,23 @@ def test_elements_and_bytes_of_a_tensor():
     assert (x.item(4), x.item(1, 0), x.itemsize, x.tobytes()) == (F.item(4), F.item(1, 0), 8, F.tobytes())
 
 
+@pytest.mark.parametrize("x", (F, np.ones((3, 1), np.int16), np.ones((0, 2)), np.complex64(1j)), ids=str)
+def test_bytes_of_a_tensor_while_tracing(x):
+    compiled = tf.function(lambda x: tnp.asarray(x).nbytes, input_signature=[tf.TensorSpec(None, x.dtype)])
+    for f in (lambda x: tnp.asarray(x).nbytes, tf.function(lambda x: tnp.asarray(x).nbytes), compiled):
+        assert int(f(x)) == x.nbytes
+    each = tf.vectorized_map(lambda row: row * row.nbytes, tf.constant(np.ones((2, 3), np.float32)))
+    assert (each.numpy() == 12).all()
+    open_ended = tf.function(lambda x: x.nbytes, input_signature=[tf.TensorSpec([None, 2], np.float32)])
+    assert [int(open_ended(np.ones((n, 2), np.float32))) for n in (3, 0, 5)] == [24, 0, 40]
+
+
+@MODES
+def test_indices_along_an_axis_are_integers(mode):
+    with pytest.raises(TypeError, match="take_along_axis indices must be of integer type, got float32: cast"):
+        mode(lambda x, k: tnp.take_along_axis(x, k, axis=0))(F, np.float32([[0.0]]))
+
+
 def test_files_and_memory(tmp_path):
     file = tmp_path / "x.npy"
     tnp.save(file, tf.constant(F))

@@ -362,7 +362,7 @@ def test_sinc_has_its_derivatives_at_zero(mode):
     [
         (lambda: tnp.max(tnp.zeros((2, 0)), axis=1), r"no elements over \(1,\).*initial="),
         (lambda: tnp.max(VALUES["F"], where=VALUES["F"] > 0), r"give initial="),
-        (lambda: tnp.argmax(tnp.zeros((2, 0)), axis=1), r"no elements to choose from"),
+        (lambda: tnp.argmax(tnp.zeros((2, 0)), axis=1), r"argmax of an empty sequence: axis 1 of float64\[2,0\]"),
         (lambda: tnp.linalg.norm(VALUES["F"], 3), r"norms .*are known, not 3"),
         (lambda: tnp.linalg.norm(VALUES["M"], 1), r"over one axis or two, not 3"),
         (lambda: tnp.quantile([1.0], 0.5, method="odd"), r"method is linear.*got 'odd'"),

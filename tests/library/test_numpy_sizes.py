@@ -22,7 +22,7 @@ def test_an_open_axis_without_elements_has_no_extreme(reduce):
         (lambda x: reduce(x[x > 0]), -SHUT),
     ):
         assert np.isfinite(f(SHUT))
-        with pytest.raises(ValueError, match=r"no elements|has no largest one"):
+        with pytest.raises(ValueError, match=r"no elements|has no largest one|of an empty sequence"):
             f(empty)
         assert np.isfinite(f(SHUT))
 
@@ -117,7 +117,7 @@ def test_what_is_joined_is_cast_by_a_rule(join, mode):
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_pads_refuse_what_their_mode_does_not_take(mode, given):
-    with pytest.raises(ValueError, match=rf"the mode '{mode}' has no use for {next(iter(given))}"):
+    with pytest.raises(ValueError, match=rf"unsupported keyword arguments for mode '{mode}': {next(iter(given))}"):
         tnp.pad([1, 2, 3], 1, mode, **given)
 
 
@@ -143,14 +143,16 @@ def test_covariances_need_more_points_than_coefficients():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: tnp.expand_dims(tnp.ones(3), (1, 1)), r"an axis is named twice in \(1, 1\)"),
+        (lambda: tnp.expand_dims(tnp.ones(3), (1, 1)), r"repeated axis in \(1, 1\)"),
         (
             lambda: tnp.trace(tnp.ones((2, 2, 2)), axis1=1, axis2=-2),
-            r"a diagonal runs through two axes, and 1 and -2 are one",
+            r"axis1 and axis2 can not be same: 1 and -2 are one",
         ),
-        (lambda: tnp.argmin([]), r"has no elements to choose from"),
+        (lambda: tnp.argmin([]), r"argmin of an empty sequence: axis None of float64\[0\]"),
+        (lambda: tnp.size(np.zeros((2, 3, 4)), (1, -2)), r"repeated axis in \(1, -2\)"),
+        (lambda: tnp.nanargmax(np.zeros((2, 0)), axis=1), r"attempt to get argmax of an empty sequence"),
     ],
-    ids=range(3),
+    ids=range(5),
 )
 def test_axes_that_make_no_sense_are_named(call, message):
     with pytest.raises(ValueError, match=message):
@@ -204,5 +206,5 @@ def test_products_of_polynomials_from_their_degree_on():
 
 
 def test_correlations_have_fractions():
-    with pytest.raises(ValueError, match=r"floats or complex numbers, not int64"):
+    with pytest.raises(ValueError, match=r"must be a subclass of float or complex, got int64"):
         tnp.corrcoef([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], dtype=int)

@@ -104,8 +104,9 @@ class Tensor(TensorExchange):
 
     @property
     def nbytes(self) -> int:
-        """Bytes its value takes; 0 while tracing."""
-        return self._payload.nbytes
+        """Bytes its value takes: all elements together."""
+        payload = self._payload
+        return payload.nbytes if payload.__class__ is np.ndarray else self.spec.size * self.np_dtype.itemsize
 
     @property
     def array(self) -> np.ndarray:
@@ -129,7 +130,7 @@ class Elided:
 
     __slots__ = ("shape", "dtype")
     __array_ufunc__ = None
-    nbytes = 0
+    nbytes = 0  # read where tapes count what they hold
 
     def __init__(self, shape: tuple[Any, ...], dtype: np.dtype):
         self.shape: tuple[Any, ...] = shape

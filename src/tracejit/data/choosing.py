@@ -66,7 +66,9 @@ class Choosing:
         count = len(datasets)
         given = np.ones(count) if weights is None else np.asarray(weights, float)
         if given.shape != (count,) or not count or (given < 0).any():
-            raise ValueError(f"{count} datasets need as many weights of 0 and more, got {weights}{at_user_line()}")
+            raise ValueError(
+                f"{count} datasets need as many weights of 0 and more, got {weights}{at_user_line()}"
+            )
         rounds = iter(range(2**62))
 
         def source() -> Iterator[Any]:

@@ -102,7 +102,11 @@ def _stacked(leaves: Sequence[Any]) -> Any:
 
 def paths_like(pattern: Any) -> list[str]:
     """The paths of files that match a pattern, or one of several, in order; ValueError where there are none."""
-    given = np.asarray(pattern.numpy() if isinstance(pattern, tf.Tensor) else pattern, object).reshape(-1).tolist()
+    given = (
+        np.asarray(pattern.numpy() if isinstance(pattern, tf.Tensor) else pattern, object)
+        .reshape(-1)
+        .tolist()
+    )
     patterns = [p.decode() if isinstance(p, bytes) else os.fspath(p) for p in given]
     if paths := sorted({path for p in patterns for path in glob.glob(p)}):
         return paths

@@ -248,7 +248,8 @@ def padded(elements: Sequence[Any], shapes: Any, values: Any, size: int | None =
     first = elements[0]
     if isinstance(first, dict):
         return type(first)(
-            (key, padded([e[key] for e in elements], _part(shapes, key), _part(values, key), size)) for key in first
+            (key, padded([e[key] for e in elements], _part(shapes, key), _part(values, key), size))
+            for key in first
         )
     if isinstance(first, tuple):
         columns = enumerate(zip(*elements, strict=True))

@@ -80,7 +80,10 @@ class EinsumDense(Layer):
                 f"{self.equation!r} has a result of {len(letters)} axes, output_shape={self.partial_output_shape} is "
                 f"of {len(said)}, those of the examples included{at_user_line()}"
             )
-        made = {letter: known.get(letter) if size is None else size for letter, size in zip(letters, said, strict=True)}
+        made = {
+            letter: known.get(letter) if size is None else size
+            for letter, size in zip(letters, said, strict=True)
+        }
         sizes = {**made, **known}
         shape = tuple(self._known(sizes.get(letter), letter) for letter in kernel)
         self.kernel = self.add_weight(
@@ -89,7 +92,9 @@ class EinsumDense(Layer):
         if self.bias_axes is not None:
             elided = len(input_shape) - len(given.replace("...", "")) if result.endswith("...") else 0
             shape = self._shape_of_bias(letters, sizes, elided)
-            self.bias = self.add_weight("bias", shape, self.bias_initializer, regularizer=self.bias_regularizer)
+            self.bias = self.add_weight(
+                "bias", shape, self.bias_initializer, regularizer=self.bias_regularizer
+            )
 
     def _shape_of_bias(self, letters: str, sizes: dict[str, Any], elided: int) -> tuple[int, ...]:
         axes = set(self.bias_axes or "")

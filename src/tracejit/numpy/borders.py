@@ -83,7 +83,9 @@ def _require_taken(mode: str, **given: Any) -> None:
         name for name, value in given.items() if value is not None and name not in _TAKEN.get(mode, name)
     ]
     if beyond:
-        raise ValueError(f"the mode {mode!r} has no use for {', '.join(beyond)}{at(user_location())}")
+        raise ValueError(
+            f"unsupported keyword arguments for mode {mode!r}: {', '.join(beyond)}{at(user_location())}"
+        )
 
 
 #: What a mode takes.

@@ -314,7 +314,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     first, second = (one_axis(k, len(given.shape)) for k in (axis1, axis2))
     if first == second:
         raise ShapeError(
-            f"a diagonal runs through two axes, and {axis1} and {axis2} are one of {given.spec}{at(user_location())}"
+            f"axis1 and axis2 can not be same: {axis1} and {axis2} are one of {given.spec}{at(user_location())}"
         )
     x = moveaxis(given, (first, second), (-2, -1))
     rows, columns = x.shape[-2:]

@@ -351,7 +351,7 @@ def argmax(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     >>> print(tnp.argmax([1.0, 5.0, 3.0]))
     tf.Tensor(1, shape=(), dtype=int64)
     """
-    return _position((elementary.argmax, complex_order.place_of_largest), a, axis, keepdims)
+    return _position("argmax", (elementary.argmax, complex_order.place_of_largest), a, axis, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
@@ -365,13 +365,17 @@ def argmin(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor
     >>> print(tnp.argmin([4.0, 1.0, 3.0]))
     tf.Tensor(1, shape=(), dtype=int64)
     """
-    return _position((elementary.argmin, complex_order.place_of_smallest), a, axis, keepdims)
+    return _position("argmin", (elementary.argmin, complex_order.place_of_smallest), a, axis, keepdims)
 
 
-def _position(find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keepdims: bool) -> Tensor:
+def _position(
+    name: str, find: Sequence[Callable[..., Any]], a: Any, axis: int | None, keepdims: bool
+) -> Tensor:
     x, along = lined_up(a, axis)
     if any_is_zero([x.shape[along]]):
-        raise ShapeError(f"axis {axis} of {x.spec} has no elements to choose from{at(user_location())}")
+        raise ShapeError(
+            f"attempt to get {name} of an empty sequence: axis {axis} of {array(a).spec}{at(user_location())}"
+        )
     positions = find[x.dtype.kind == "c"](x, along)
     if not keepdims:
         return positions

@@ -106,7 +106,9 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0) -> Tensor:
         found: Any = matrices.triangular_solve(up, matrices.triangular_solve(low, columns), lower=False)
     else:
         flip = turned if trans == 1 else swapped
-        found = matrices.triangular_solve(flip(low), matrices.triangular_solve(flip(up), columns), lower=False)
+        found = matrices.triangular_solve(
+            flip(low), matrices.triangular_solve(flip(up), columns), lower=False
+        )
         found = ops.gather(found, ops.row_order(order, count=packed.shape[0], inverse=True), axis=0)
     return ops.reshape(found, shape=y.shape)
 
@@ -221,7 +223,9 @@ def expm_frechet(A: Any, E: Any) -> tuple[Tensor, Tensor]:
     x, way = (wide_floats(v) for v in (A, E))
     (x, way), _ = matched((x, way), {})
     if len(x.shape) != 2 or x.shape[0] != x.shape[1] or x.shape != way.shape:
-        raise ShapeError(f"takes two square matrices of one size, got {x.spec} and {way.spec}{at(user_location())}")
+        raise ShapeError(
+            f"takes two square matrices of one size, got {x.spec} and {way.spec}{at(user_location())}"
+        )
     n = x.shape[0]
     upper = ops.concat(x, way, axis=1)
     lower = ops.concat(ops.fill(shape=x.shape, value=0, dtype=x.np_dtype), x, axis=1)

@@ -30,7 +30,11 @@ def _vector(x: Any, least: int = 0) -> Any:
 def _placed(row: Any, places: np.ndarray) -> Tensor:
     """The numbers of a row at these places, 0 where the place is negative."""
     whole: Any = ops.gather(row, np.maximum(places, 0), axis=0)
-    return whole if (places >= 0).all() else ops.where(as_tensor(places >= 0), whole, ops.cast(0, dtype=row.np_dtype))
+    return (
+        whole
+        if (places >= 0).all()
+        else ops.where(as_tensor(places >= 0), whole, ops.cast(0, dtype=row.np_dtype))
+    )
 
 
 def _difference(rows: int, columns: int) -> np.ndarray:
@@ -138,7 +142,9 @@ def leslie(f: Any, s: Any) -> Tensor:
     (first, below), _ = matched((_vector(f, 2), _vector(s)), {})
     n = known(first.shape[0])
     if known(below.shape[0]) != n - 1:
-        raise ShapeError(f"s takes one number less than f, got {below.spec} and {first.spec}{at(user_location())}")
+        raise ShapeError(
+            f"s takes one number less than f, got {below.spec} and {first.spec}{at(user_location())}"
+        )
     place = np.where(_difference(n, n) == 1, n + np.arange(n), -1)
     place[0] = np.arange(n)
     return _placed(ops.concat(first, below, axis=0), place)
@@ -160,7 +166,9 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Tensor:
      [0 2]], shape=(3, 2), dtype=int64)
     """
     if n < 1 or mode not in ("full", "same", "valid"):
-        raise ValueError(f"takes n from 1 on and full, same or valid, got {n} and {mode!r}{at(user_location())}")
+        raise ValueError(
+            f"takes n from 1 on and full, same or valid, got {n} and {mode!r}{at(user_location())}"
+        )
     row = _vector(a, 1)
     m = known(row.shape[0])
     place = _difference(m + n - 1, n)

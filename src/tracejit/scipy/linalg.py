@@ -98,7 +98,9 @@ def solve(a: Any, b: Any, lower: bool = False, *, assume_a: str | None = None) -
     x = _square(x)
     if assume_a not in (None, "gen"):
         half: Any = tril(x, -1) if lower else triu(x, 1)
-        diagonal: Any = x if assume_a == "sym" or x.dtype.kind != "c" else ops.cast(ops.real(x), dtype=x.np_dtype)
+        diagonal: Any = (
+            x if assume_a == "sym" or x.dtype.kind != "c" else ops.cast(ops.real(x), dtype=x.np_dtype)
+        )
         diagonal = ops.where(ops.equal(identity_of(x), 1), diagonal, half)
         x = diagonal + (turned if assume_a == "sym" else swapped)(half)
     if assume_a == "pos":

@@ -136,7 +136,7 @@ class IndexedSlices(Tensor):
 
     @property
     def nbytes(self) -> int:
-        """Bytes its rows take; 0 while tracing."""
+        """Bytes its rows take."""
         return self.values.nbytes
 
     # ---- arithmetic that keeps to the rows; other operators are those of every tensor ---------------------

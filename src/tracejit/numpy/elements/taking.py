@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import cutting
-from ...core.errors import at, user_location
+from ...core.errors import DtypeError, at, user_location
 from ...core.op import ops
+from ...core.spec import dtype_name
 from ...core.tensor import Tensor
 from ...math import sorting
 from ...ops.arrays.reduce import size_tensor
@@ -83,6 +84,11 @@ def take_along_axis(
     """
     x, along = lined_up(arr, axis)
     numbers = array(indices)
+    if numbers.dtype.kind not in "iu":
+        raise DtypeError(
+            f"take_along_axis indices must be of integer type, got {dtype_name(numbers.dtype)}: cast them"
+            f"{at(user_location())}"
+        )
     if len(numbers.shape) == len(x.shape):
         together = cutting.common_shape(*(_without(v.shape, along) for v in (x, numbers)))
         x, numbers = (

@@ -132,7 +132,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     """
     if dtype is not None and np.dtype(dtype).kind in "biu":
         raise ValueError(
-            f"corrcoef: dtype is one of floats or complex numbers, not {np.dtype(dtype)}{at(user_location())}"
+            f"corrcoef: dtype must be a subclass of float or complex, got {np.dtype(dtype)}{at(user_location())}"
         )
     covariances: Any = cov(x, y, rowvar, dtype=dtype)
     if not covariances.shape:

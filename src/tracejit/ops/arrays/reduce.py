@@ -35,7 +35,7 @@ def axes_of(axis: Any, rank: int) -> tuple[int, ...]:
         return (one_axis(axis, rank),)
     axes = tuple(sorted([one_axis(a, rank) for a in axis]))
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"an axis is named twice in {axis}{at(user_location())}")
+        raise ShapeError(f"repeated axis in {axis}{at(user_location())}")
     return axes
 
 

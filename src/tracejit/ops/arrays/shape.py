@@ -273,7 +273,9 @@ def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
         broadcast_size(a, b) is not None and (a == b or isinstance(a, Dim) or a == 1)
         for a, b in zip(input.shape, shape[lead:], strict=True)
     )
-    require(fits, f"cannot broadcast {shape_text(input.shape)} to {shape_text(shape)}")
+    pair = f"{shape_text(input.shape)} to {shape_text(shape)}"
+    require(lead >= 0, f"Cannot broadcast to shape with fewer dimensions: {pair}")
+    require(fits, f"Incompatible shapes for broadcasting: {pair}")
     return input.with_shape(shape)
 
 

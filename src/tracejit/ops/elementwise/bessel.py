@@ -74,7 +74,9 @@ def _modified(x: np.ndarray, *, order: float) -> np.ndarray:
         sign = sign if k + order > 0.0 else -sign
         log_term = log_term + log_square - math.log(k) - math.log(abs(k + order))
         total = total + sign * np.exp(log_term)
-    found = np.where(far, of_order(bessel_functions.bessel_ive)(np.where(far, x, np.inf), order=-order), total)
+    found = np.where(
+        far, of_order(bessel_functions.bessel_ive)(np.where(far, x, np.inf), order=-order), total
+    )
     return np.where(x > 0.0, np.where(np.isposinf(x), 0.0, found), np.where(x == 0.0, np.inf, np.nan))
 
 

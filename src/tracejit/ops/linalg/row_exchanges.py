@@ -153,7 +153,9 @@ def _ordered(numbers: np.ndarray, *, count: int, inverse: bool = False) -> np.nd
     vjp=(None,),
     kernel=_ordered,
     lower=Callback(),
-    batch=lambda batch, numbers, *, count, inverse=False: ops.row_order(numbers, count=count, inverse=inverse),
+    batch=lambda batch, numbers, *, count, inverse=False: ops.row_order(
+        numbers, count=count, inverse=inverse
+    ),
     traits=("internal", "may_fail"),
 )
 def row_order(numbers: TensorSpec, *, count: Size, inverse: bool = False) -> TensorSpec:

@@ -311,7 +311,9 @@ exp1 = _of_one(
     lambda x: ops.expn(x, order=1),
     "The integral of ``exp(-t) / t`` over t from there on, NaN below 0",
 )
-expi = _of_one("expi", ops.expi, "The integral of ``exp(t) / t`` over t up to there, around 0 its principal value")
+expi = _of_one(
+    "expi", ops.expi, "The integral of ``exp(t) / t`` over t up to there, around 0 its principal value"
+)
 rel_entr = _of_two(
     "rel_entr", _further.rel_entr, "``a log(a / x)``, 0 where `a` is 0, infinite where either is negative"
 )
@@ -341,7 +343,12 @@ def expn(n: int, x: Any) -> Tensor:
 
 
 def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False, where: Any = None
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
 ) -> Any:
     """``log(sum(b * exp(a)))``, floats, over `axis` (None: all; `keepdims`: kept as size 1) without overflow.
 

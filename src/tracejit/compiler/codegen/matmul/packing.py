@@ -58,7 +58,9 @@ def _squares(g: Geometry, signature: Signature, filled: bool) -> str:
     with w.loop(w.arg.rows, side, w.arg.source, w.arg.target) as across:
         count = w.subtract(w.arg.rows, across.index)
         last = w.subtract(count, 1)
-        numbers = [w.multiply(w.arg.source_row, row if filled else w.minimum(last, row)) for row in range(side)]
+        numbers = [
+            w.multiply(w.arg.source_row, row if filled else w.minimum(last, row)) for row in range(side)
+        ]
         row_mask = None if filled else prefix_mask(w, count, side)
         with w.loop(w.arg.columns, side, across.carried[0], across.carried[1]) as down:
             remaining = w.subtract(w.arg.columns, down.index)

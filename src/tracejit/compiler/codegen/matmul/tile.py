@@ -40,7 +40,9 @@ def tile_functions(g: Geometry) -> str:
 
     Machines without masks store part of a vector lane by lane, so that strips which fill their vectors have a function.
     """
-    strips = [_strip(g, pieces, filled) for filled in ([False] if g.masks else [False, True]) for pieces in g.widths]
+    strips = [
+        _strip(g, pieces, filled) for filled in ([False] if g.masks else [False, True]) for pieces in g.widths
+    ]
     return "".join(strips) + _sweep(g)
 
 

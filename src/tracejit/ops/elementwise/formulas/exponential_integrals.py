@@ -132,5 +132,7 @@ def erfcx(of: Any, x: Any) -> Any:
     """``exp(x**2) erfc(x)``."""
     size = of.abs(x)
     (right,) = of.where(size < 1e8, [1.0 / (_ROOT_OF_PI * size)], _erfcx_right, [(size, 1.0)])
-    (square,) = of.where((x < 0.0) & (size < 40.0), [math.inf], lambda of, x: [_exp_of_square(of, x)], [(size, 1.0)])
+    (square,) = of.where(
+        (x < 0.0) & (size < 40.0), [math.inf], lambda of, x: [_exp_of_square(of, x)], [(size, 1.0)]
+    )
     return of.select(x < 0.0, 2.0 * square - right, right)

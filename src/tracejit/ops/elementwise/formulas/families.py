@@ -179,7 +179,9 @@ def _beta_density_by_logarithm(of: Any, a: Any, b: Any, x: Any, orders: tuple[in
         return joint - of.polygamma(i, own) + (0.0 if i else _log_or_none(of, v))
 
     for n in range(orders[1]):
-        found[0, n + 1] = sum_of(math.comb(n, k) * found[0, k] * slope(b, rest, n - k, 0) for k in range(n + 1))
+        found[0, n + 1] = sum_of(
+            math.comb(n, k) * found[0, k] * slope(b, rest, n - k, 0) for k in range(n + 1)
+        )
     for m in range(orders[0]):
         for n in range(orders[1] + 1):
             found[m + 1, n] = sum_of(

@@ -180,7 +180,9 @@ def note_written_eagerly(payload: np.ndarray, new: np.ndarray, index: Any = ...)
             _watches.watch.add(other, _Region(memory if whole else part_of(memory, index), location))
     follower = _owner(new)
     before, after = _same_memory(payload), _same_memory(new)
-    related = [(o, memory, None) for o, memory, part in (*earlier, *later) if part is None or meet(part, written)]
+    related = [
+        (o, memory, None) for o, memory, part in (*earlier, *later) if part is None or meet(part, written)
+    ]
     _link(_before, follower, [(weakref.ref(owner), before, None), *related])
     _link(_after, owner, [(weakref.ref(follower), after, before)])
     for reference, *_ in related:
