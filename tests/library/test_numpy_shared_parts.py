@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tracejit as tj
+import tracejit.numpy as tnp
 from tracejit.core.errors import Untraceable
 
 GIVEN = np.array([[0.3, 1.7], [2.2, 0.9], [1.1, 0.6]])
@@ -328,6 +329,36 @@ def test_a_part_is_not_written_to_eagerly():
     with pytest.raises(TypeError, match="a part of a tensor"):
         program(tj.constant(GIVEN))
     assert with_a_copy(tj.constant(GIVEN))[0] == 5.0
+
+
+MADE = {
+    "full": lambda lib, v: lib.full((2, 2), v[1]),
+    "full_like": lambda lib, v: lib.full_like(v, v[1]),
+    "tile": lambda lib, v: lib.tile(v, (2, 1)),
+    "tile once": lambda lib, v: lib.tile(v, 1),
+    "repeat": lambda lib, v: lib.repeat(v, 1),
+    "roll": lambda lib, v: lib.roll(v, 0),
+    "roll along": lambda lib, v: lib.roll(v, 0, 0),
+    "meshgrid": lambda lib, v: lib.meshgrid(v, v)[1],
+    "sparse meshgrid": lambda lib, v: lib.meshgrid(v, v, sparse=True)[0],
+    "prod": lambda lib, v: lib.prod(v[None], axis=0),
+    "linspace": lambda lib, v: lib.linspace(v, v, 1),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_arrays_that_numpy_makes_anew_are_written_to(name):
+    def program(lib, v):  # names no library
+        new = MADE[name](lib, v)
+        new[0:1] = 5.0
+        return np.asarray(new), np.asarray(v)
+
+    for got, wanted in zip(program(tnp, tj.constant(GIVEN[0])), program(np, GIVEN[0].copy()), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    compiled = tj.function(lambda v: MADE[name](tnp, v))(GIVEN[0])
+    np.testing.assert_array_equal(compiled, MADE[name](np, GIVEN[0]))
+    slopes = tj.grad(lambda v: tnp.sum(MADE[name](tnp, v)))(np.ones(2))
+    np.testing.assert_allclose(slopes.numpy().sum(), compiled.numpy().size)
 
 
 def test_tensors_of_programs_for_this_package_are_values():

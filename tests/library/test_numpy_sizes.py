@@ -208,3 +208,13 @@ def test_products_of_polynomials_from_their_degree_on():
 def test_correlations_have_fractions():
     with pytest.raises(ValueError, match=r"must be a subclass of float or complex, got int64"):
         tnp.corrcoef([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], dtype=int)
+
+
+@pytest.mark.parametrize("count", (0, 1, 2, 5))
+def test_deviations_of_what_is_chosen_while_running(count):
+    x = np.array([[3.0, 1.0, 4.0, 1.5, 5.0], [2.0, 7.0, 1.0, 8.0, 2.5]]).T
+    chosen = lambda x, keep: tnp.std(x[keep], axis=0)
+    keep = np.arange(5) < count
+    for f in (chosen, tf.grad(lambda x, keep: tnp.sum(chosen(x, keep) ** 2 + chosen(x, keep)))):
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_allclose(tf.function(f)(x, keep), f(x, keep), rtol=1e-12)

@@ -13,6 +13,7 @@ from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..ops.tensor.memory.overlaps import copied
 from .conversion import array, require, values_of
 from .elements.elementwise import nonzero
 
@@ -21,7 +22,7 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     """Coordinates `xi` spread over a grid: one tensor per vector, of its dtype, all of the grid's shape.
 
     `sparse` ones keep size 1 along the others' axes. `indexing` is "xy", columns first, or "ij"; ValueError for
-    others. `copy` is accepted.
+    others. Without `copy` they may be views.
 
     Examples
     --------
@@ -31,14 +32,15 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     """
     if not xi:
         return []
+    vectors = [copied(array(x)) if copy and isinstance(x, Tensor) else array(x) for x in xi]
     if not sparse:
-        return cutting.meshgrid(*map(array, xi), indexing=indexing)
+        return cutting.meshgrid(*vectors, indexing=indexing)
     axes = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         axes[:2] = 1, 0
     return [
         ops.reshape(x, shape=tuple([x.spec.size if k == a else 1 for k in range(len(xi))]))
-        for x, a in zip(map(array, xi), axes, strict=True)
+        for x, a in zip(vectors, axes, strict=True)
     ]
 
 

@@ -17,6 +17,7 @@ from ..math import sorting
 from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import one_axis, size_tensor
 from ..ops.tensor.indexing import get
+from ..ops.tensor.memory.overlaps import anew, copied
 from .conversion import array, lined_up, require, values_of
 from .elements.elementwise import flatnonzero
 from .shapes import atleast_2d, atleast_3d, moveaxis, ravel
@@ -403,7 +404,7 @@ def tile(A: Any, reps: Any) -> Tensor:
     >>> print(tnp.tile([1, 2], 2))
     tf.Tensor([1 2 1 2], shape=(4,), dtype=int64)
     """
-    x = array(A)
+    x = copied(array(A)) if isinstance(A, Tensor) else array(A)  # the result is a new array in NumPy, no view
     times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     rank = max(len(times), len(x.shape))
     times = (*(1,) * (rank - len(times)), *times)
@@ -426,7 +427,7 @@ def repeat(
     """
     repeated = cutting.repeat(array(a), repeats, axis)
     if total_repeat_length is None:
-        return repeated
+        return anew(repeated, a)
     along = one_axis(axis or 0, len(repeated.shape))
     last = ops.subtract(size_tensor(repeated.shape[along]), 1)
     return ops.gather(repeated, ops.minimum(np.arange(total_repeat_length), last), axis=along)

@@ -18,7 +18,7 @@ from ..ops.arrays.reduce import one_axis
 from ..ops.arrays.shape import sizes_of
 from ..ops.elementwise.arithmetic import matched
 from ..ops.tensor.indexing import get
-from ..ops.tensor.memory.overlaps import copied
+from ..ops.tensor.memory.overlaps import anew, copied
 from .conversion import array, arrays, is_number, on_cpu, require, two_floats, wide_floats
 from .shapes import moveaxis
 
@@ -68,7 +68,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     tf.Tensor([3. 3.], shape=(2,), dtype=float64)
     """
     on_cpu(device)
-    return ops.broadcast_to(array(fill_value, dtype), shape=shapes.sizes_of(shape))
+    value = array(fill_value, dtype)
+    if isinstance(fill_value, Tensor):
+        value = copied(value)  # the result is a new array in NumPy, no view of this
+    return ops.broadcast_to(value, shape=shapes.sizes_of(shape))
 
 
 def zeros_like(a: Any, dtype: Any = None, *, shape: Any = None, device: Any = None) -> Tensor:
@@ -210,7 +213,7 @@ def linspace(
     else:
         spaced = creation.linspace(first, last, gaps + 1, axis=axis)
         whole = (slice(None),) * (axis % len(spaced.shape))
-        numbers = get(spaced, (*whole, slice(0, count)))
+        numbers = anew(get(spaced, (*whole, slice(0, count))))
     numbers = _as_dtype(numbers, dtype)
     return (numbers, step) if retstep else numbers
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dim import product
+from ..core.dim import product, unknown
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor, apart_from
@@ -16,6 +16,7 @@ from ..frontend.control import reductions
 from ..frontend.control.branching import associative_scan
 from ..math import elementary
 from ..ops.arrays.reduce import axes_of, one_axis, refuse_nothing, size_tensor
+from ..ops.tensor.memory.overlaps import anew
 from .conversion import any_is_zero, array, floats, lined_up, summable, truth, wide_floats
 from .elements import complex_order
 
@@ -69,7 +70,7 @@ def prod(
         all_true = all(a, axis, keepdims=keepdims, where=where)
         return all_true if initial is None else ops.logical_and(all_true, truth(initial))
     total = reductions.reduce_prod(_chosen(summable(a, dtype), where, 1), axis, keepdims)
-    return total if initial is None else ops.multiply(total, _initial(initial, total.np_dtype))
+    return anew(total, a) if initial is None else ops.multiply(total, _initial(initial, total.np_dtype))
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = None) -> Tensor:
@@ -165,9 +166,12 @@ def std(
     variances = var(
         a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction
     )
-    x = array(a)
-    alone = where is None and mean is None and product(x.shape[k] for k in axes_of(axis, len(x.shape))) == 1
-    return variances if alone else ops.sqrt(variances)
+    x, one = array(a), where is None and mean is None
+    size = product(x.shape[k] for k in axes_of(axis, len(x.shape))) if one else 2
+    if not unknown(size):
+        return variances if size == 1 else ops.sqrt(variances)
+    alone = ops.equal(size_tensor(size), 1)
+    return ops.where(alone, variances, ops.sqrt(ops.where(alone, 1.0, variances)))
 
 
 def _chosen(x: Any, where: Any, neutral: Any) -> Any:

@@ -11,11 +11,12 @@ from ..arrays import cutting
 from ..core.dim import product
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
-from ..core.tensor import Tensor, apart_from
+from ..core.tensor import Tensor
 from ..linalg.diagonals import offsets
 from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from ..ops.tensor.indexing import get
+from ..ops.tensor.memory.overlaps import anew
 from .conversion import array, values_of
 
 # ---- shapes ---------------------------------------------------------------------------------------------
@@ -330,12 +331,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Tensor:
     x = array(a)
     if axis is None:
         total = ops.reduce_sum(shift) if isinstance(shift, Tensor) else int(np.sum(shift))
-        return ops.reshape(cutting.roll(ravel(x), total, 0), shape=x.shape)
+        return anew(ops.reshape(cutting.roll(ravel(x), total, 0), shape=x.shape), a)
     axes = list(axis) if isinstance(axis, (tuple, list)) else [axis]
     shifts = list(shift) if isinstance(shift, (tuple, list)) or np.ndim(shift) else [shift]
     count = max(len(axes), len(shifts))
     axes, shifts = (v * count if len(v) == 1 else v for v in (axes, shifts))
-    return apart_from(cutting.roll(x, shifts, axes) if axes else x, a)
+    return anew(cutting.roll(x, shifts, axes) if axes else x, a)
 
 
 def tril(m: Any, k: int = 0) -> Tensor:

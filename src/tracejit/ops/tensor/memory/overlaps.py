@@ -373,6 +373,13 @@ def _from_outside(value: Value) -> Sequence[Part]:
     return (Part(None, NO_ATTRS, known_by(outer), outer.spec),)
 
 
+def anew(tensor: Tensor, given: Any = None) -> Tensor:
+    """What NumPy makes anew: a copy where it is `given` itself, or a view of memory that another tensor may have."""
+    payload: Any = tensor._payload
+    shares = payload.__class__ is np.ndarray and payload.base is not None
+    return copied(tensor) if shares or payload is getattr(given, "_payload", None) else tensor
+
+
 def copied(tensor: Tensor) -> Tensor:
     """The tensor as a copy, which is no part of another one."""
     new: Tensor = ops.identity(tensor)
