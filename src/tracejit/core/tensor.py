@@ -103,7 +103,7 @@ class Tensor(TensorExchange):
         return not isinstance(self._payload, np.ndarray)
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Any:
         """Bytes its value takes: all elements together."""
         payload = self._payload
         return payload.nbytes if payload.__class__ is np.ndarray else self.spec.size * self.np_dtype.itemsize

@@ -135,7 +135,7 @@ class IndexedSlices(Tensor):
         return self.values.is_symbolic
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Any:
         """Bytes its rows take."""
         return self.values.nbytes
 

@@ -86,7 +86,7 @@ def take_along_axis(
     numbers = array(indices)
     if numbers.dtype.kind not in "iu":
         raise DtypeError(
-            f"take_along_axis indices must be of integer type, got {dtype_name(numbers.dtype)}: cast them"
+            f"take_along_axis indices must be of integer type, got {dtype_name(numbers.np_dtype)}: cast them"
             f"{at(user_location())}"
         )
     if len(numbers.shape) == len(x.shape):
