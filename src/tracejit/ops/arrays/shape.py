@@ -263,10 +263,8 @@ def broadcast_to(input: TensorSpec, *, shape: tuple[Size, ...]) -> TensorSpec:
     Examples
     --------
     >>> import tracejit as tf
-    >>> print(tf.broadcast_to([1, 2], (2, 2)))
-    tf.Tensor(
-    [[1 2]
-     [1 2]], shape=(2, 2), dtype=int32)
+    >>> print(tf.broadcast_to([1, 2], (2, 2)).numpy().tolist())
+    [[1, 2], [1, 2]]
     """
     lead = len(shape) - len(input.shape)
     fits = lead >= 0 and all(
