@@ -47,7 +47,7 @@ def polled(
 
 
 def test_long_loops_ask_by_the_work_they_do() -> None:
-    n = 1 << 23
+    n = 1 << 25
     loop = While("i", n, adding())
     loop.location = 1
     status, seen, total = polled(counting(loop))
@@ -84,7 +84,9 @@ def test_loops_that_end_at_once_never_ask() -> None:
     short = counting(While("i", 10, [While("j", 30, adding())]))
     assert "look" not in emit(short).text
     assert polled(short) == (0, [], 300)
-    assert "look" in emit(counting(While("i", 1 << 20, adding()))).text
+    long = poll.QUICK // 3
+    assert "look" not in emit(counting(While("i", long, adding()))).text
+    assert "look" in emit(counting(While("i", long + 1, adding()))).text
 
 
 @pytest.mark.parametrize(
@@ -96,12 +98,14 @@ def test_loops_that_end_at_once_never_ask() -> None:
         ([Nest([Axis("i", N)], [])], N),
         ([If(Const(True, np.dtype(bool)), adding(), [*adding(), *adding()])], 10),
         ([While("i", 5, adding())], 15),
-        ([While("i", 1 << 20, adding())], 1),
+        ([While("i", 1 << 20, adding())], 3 << 20),
+        ([While("i", 1 << 24, adding())], 1),
         ([While("i", N, adding())], 1),
         (
             [Call("matmul", tuple(View(Buffer("b", F8, 64, "temp"), at(), (1,)) for _ in "abc"), (4, 5, N))],
             20 * N,
         ),
+        ([Call("matmul", tuple(View(Buffer("b", F8, 64, "temp"), at(), (1,)) for _ in "abc"), (4, 5, 16))], 40),
     ],
 )
 def test_work_is_counted_in_statements(statements: list[Statement], expected: object) -> None:

@@ -32,6 +32,7 @@ from compiler.native import (
 )
 from compiler.test_emit_random import AVX2, Writer
 from tracejit.compiler import cache
+from tracejit.compiler.codegen import poll
 from tracejit.compiler.codegen.nests import folding
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Fail, Load, Nest, Program, Store, While, walk
@@ -331,6 +332,7 @@ def test_loops_within_each_other_are_shared_by_the_outer_one(all_nests: None) ->
 
 def test_loops_in_a_shared_one_do_not_ask(monkeypatch: pytest.MonkeyPatch, all_nests: None) -> None:
     """Whoever runs them cannot leave the function; long ones are not shared as a whole."""
+    monkeypatch.setattr(poll, "QUICK", 0)
     x = tf.constant(np.random.default_rng(0).normal(size=(8, 4, 32, 32)))
     f = lambda x: tf.matmul(tf.transpose(x, (0, 1, 3, 2))[:, :, ::2], x[:, :, :, ::2])
     with tf.settings(cache=False):

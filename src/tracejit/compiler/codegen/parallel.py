@@ -235,10 +235,11 @@ class ParallelLoop(Shared):
         def job(number: Value, _: list[Value]) -> list[Value]:
             first = self.arguments[-1] = w.mul(number, at_once)
             done = w.smallest(w.add(first, at_once), total)
-            self.call(name, w.sub(done, first), 1)
+            count = w.sub(done, first)
+            self.call(name, count, 1)
             here = Place(-1 if s.location is None else s.location, done, total)
             if not quick(s):
-                look(k, s, here, k.outermost or here, at_once)
+                look(k, s, here, k.outermost or here, count)
             return []
 
         each(k, Span(integer(0), rounds, may_skip=True), [], False, job)

@@ -19,10 +19,11 @@ from ..loopir.statement import Statement
 from .writing.context import CTX, ctx_place, field, leave
 from .writing.kernel import KernelWriter
 
-WORK = 1 << 24  # statements between two questions: milliseconds, and a question costs about one microsecond
-QUICK = 1 << 12  # a loop of no more statements than this never asks
+WORK = 1 << 25  # statements between two questions: milliseconds, and a question costs about one microsecond
+QUICK = WORK  # a loop of no more statements than this never asks: it would be over before the first question
 UNKNOWN = 1 << 12  # what a nest does whose size is not known where its loop ends
 ELEMENTARY_WORK = 16
+KERNEL_LANES = 8  # operations of a library kernel that take as long as a statement: it runs in vectors
 ONE = integer(1)
 
 
@@ -52,7 +53,8 @@ def _work(s: Statement) -> Size:
         case While():
             return quick(s) or 1
         case Call():
-            return KERNELS[s.function].work(s.sizes)
+            done = KERNELS[s.function].work(s.sizes)
+            return done // KERNEL_LANES if isinstance(done, int) else done
         case Compute():
             return ELEMENTARY_WORK if s.op in ELEMENTARY else 1
     return 1
