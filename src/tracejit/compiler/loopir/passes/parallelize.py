@@ -23,7 +23,7 @@ from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement
 
 LEAST = 20_000_000
-"""Picoseconds of work below which a nest stays whole."""
+"""Picoseconds of work below which a loop stays whole, and a nest that folds everything; other nests at half of it."""
 PRIVATE = 1 << 21
 """Bytes that a thread has to itself."""
 STRIP = 2048
@@ -187,7 +187,7 @@ def of_nest(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
         return None
     cost = iteration_cost(nest)
     total = cost * line.size
-    if isinstance(total, int) and total < LEAST:
+    if isinstance(total, int) and total < (LEAST if folds else LEAST // 2):
         return None
     inside = [*walk(nest.body), *(() if folds else walk(nest.tail))]
     if not all(isinstance(s, _INSIDE) for s in inside):
