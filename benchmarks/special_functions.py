@@ -20,7 +20,7 @@ def arguments() -> dict[str, tuple[np.ndarray, ...]]:
     random = np.random.default_rng(0)
     a, b = random.uniform(0.1, 20.0, (2, COUNT))
     x, share = random.uniform(0.1, 30.0, COUNT), random.uniform(0.0, 1.0, COUNT)
-    one = dict.fromkeys(("erfcx", "dawsn", "j0", "y1", "expi", "exp1"), (x,))
+    one = dict.fromkeys(("erfcx", "dawsn", "j0", "y1", "expi", "exp1", "sici", "fresnel", "spence"), (x,))
     return {"gammainc": (a, x), "gammaincc": (a, x), "betainc": (a, b, share), "zeta": (a + 1.0, x), **one}
 
 

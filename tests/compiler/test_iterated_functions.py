@@ -54,6 +54,7 @@ def arguments(name: str) -> list[np.ndarray]:
     return [np.concatenate(both) for both in zip(*parts, strict=True)]
 
 
+WAVES = ("sine_integral", "cosine_integral", "fresnel_sin", "fresnel_cos")
 #: By op: attributes of which each has a formula of its own, or goes another way through the same; one is the kernel's.
 ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
     **{f: [{"order": n} for n in range(4)] for f in ("gammainc", "zeta")},
@@ -64,7 +65,7 @@ ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
     "bessel_y": [{"order": n} for n in (0, 1, 7)],
     "bessel_ive": [{"order": v} for v in (0.0, 2.5, -3.0, -0.5)],
     "expn": [{"order": n} for n in (0, 1, 9)],
-    **{f: [{}] for f in ("expi", "dawsn", "erfcx")},
+    **{f: [{}] for f in ("expi", "dawsn", "erfcx", *WAVES, "spence")},
 }
 
 
@@ -214,6 +215,71 @@ def test_exponential_integrals_by_mpmath() -> None:
                 assert abs(got - wanted) <= bound * np.spacing(abs(float(wanted))), (name, v)
 
 
+def test_integrals_of_waves_by_mpmath() -> None:
+    """Those of Fresnel for large numbers, too, of which the squares are not exact."""
+    x = np.concatenate([np.linspace(0.01, 3, 40), np.linspace(3, 40, 40), [1.38, 1.39, 2.9999, 3.0001, 1e-10]])
+    large = np.array([1234.5678, 98765.4321, 1e6 + 0.7, 3e9 + 0.1])
+    rules = {
+        "sine_integral": (mp.si, np.append(x, 1e5 + 0.3)),
+        "cosine_integral": (mp.ci, np.append(x, 1e5 + 0.3)),
+        "fresnel_sin": (mp.fresnels, np.concatenate([x, large])),
+        "fresnel_cos": (mp.fresnelc, np.concatenate([x, large])),
+        "spence": (lambda v: mp.re(mp.polylog(2, 1 - v)), np.append(x, [0.4999, 0.5001, 1.9999, 2.0001, 1e9])),
+    }
+    with mp.workdps(40):
+        for name, (rule, points) in rules.items():
+            found = np.asarray(OPS[name](tf.constant(points)))
+            bound = largest_error(name, "float64")
+            for v, got in zip(points.tolist(), found, strict=True):
+                wanted = rule(mpf(v))
+                if name == "cosine_integral" and v < 4.0:  # a sum with the logarithm, which has a zero
+                    assert abs(got - wanted) <= 1e-15 * (1.0 - np.log(min(v, 1.0))), (name, v)
+                else:
+                    allowed = min(bound, 8.0) * np.spacing(abs(float(wanted)))
+                    phase = 1e-15 / v if name in WAVES[:2] else 0.0
+                    assert abs(got - wanted) <= allowed + phase, (name, v)
+
+
+def test_integrals_of_waves_at_their_ends() -> None:
+    x = tf.constant([0.0, -0.0, np.inf, -np.inf, np.nan, -2.0, 1e300], "float64")
+    half, si, ci = np.pi / 2, 1.605412976802695, 0.422980828774865
+    far = -0.5 * np.log(1e300) ** 2 - np.pi**2 / 6
+    wanted = {
+        "sine_integral": [0.0, -0.0, half, -half, np.nan, -si, half],
+        "cosine_integral": [-np.inf, -np.inf, 0.0, 0.0, np.nan, ci, 0.0],
+        "fresnel_sin": [0.0, -0.0, 0.5, -0.5, np.nan, -0.34341567836369824, 0.5],
+        "fresnel_cos": [0.0, -0.0, 0.5, -0.5, np.nan, -0.48825340607534073, 0.5],
+        "spence": [np.pi**2 / 6, np.pi**2 / 6, -np.inf, np.nan, np.nan, np.nan, far],
+    }
+    for name, values in wanted.items():
+        for f in (OPS[name], tf.function(OPS[name])):
+            found = np.asarray(f(x))
+            np.testing.assert_allclose(found, values, rtol=1e-14, atol=1e-299, err_msg=name)
+            zeros = [i for i, v in enumerate(values) if v == found[i] == 0.0]
+            np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(np.array(values)[zeros]))
+        assert np.signbit(OPS["spence"](tf.constant(1.0))) == np.False_
+
+
+def test_slopes_of_waves_where_quotients_cancel() -> None:
+    """First and second derivatives near 0 and 1, of both kinds of formula."""
+    for name, rule, points in (
+        ("sine_integral", mp.si, (1e-6, 0.3, 0.499, 0.501, 2.0, 7.0)),
+        ("spence", lambda v: mp.re(mp.polylog(2, 1 - v)), (0.2, 0.9699, 0.9701, 0.999999, 1.0299, 1.0301, 5.0)),
+    ):
+        first = tf.grad(OPS[name])
+        for v in points:
+            with mp.workdps(40):
+                slope, curvature = (float(mp.diff(rule, mpf(v), n, h=mpf(10) ** -12)) for n in (1, 2))
+            x = tf.constant(v, "float64")
+            assert first(x).item() == pytest.approx(slope, rel=1e-14)
+            assert tf.grad(first)(x).item() == pytest.approx(curvature, rel=2e-13)
+            assert tf.function(tf.grad(first))(x).item() == pytest.approx(curvature, rel=2e-13)
+    one, zero = tf.constant(1.0, "float64"), tf.constant(0.0, "float64")
+    assert tf.grad(OPS["spence"])(one).item() == -1.0 and tf.grad(tf.grad(OPS["spence"]))(one).item() == 0.5
+    assert tf.grad(OPS["sine_integral"])(zero).item() == 1.0
+    assert tf.grad(tf.grad(OPS["sine_integral"]))(zero).item() == 0.0
+
+
 # ---- derivatives along parameters -------------------------------------------------------------------------
 
 
@@ -284,6 +350,7 @@ def test_they_leave_the_process(tmp_path: Path) -> None:
             tf.math.polygamma(3, x),
             tf.scipy.special.jn(3, x),
             tf.scipy.special.expi(x) + tf.scipy.special.dawsn(x) + tf.scipy.special.erfcx(x),
+            sum(tf.scipy.special.sici(x)) + sum(tf.scipy.special.fresnel(x)) + tf.scipy.special.spence(x),
         )
         return tf.reduce_sum(tf.stack(values) ** 2)
 

@@ -44,6 +44,7 @@ special.poch([0.5, 2.0], [1.0, 3.0]) -> tf.Tensor([ 0.5 24. ], shape=(2,), dtype
 special.pseudo_huber([0.5, 2.0], [1.0, 3.0]) -> tf.Tensor([0.30901699 3.21110255], shape=(2,), dtype=float64)
 special.rel_entr([0.5, 2.0], [1.0, 3.0]) -> tf.Tensor([-0.34657359 -0.81093022], shape=(2,), dtype=float64)
 special.rgamma([0.5, 2.0]) -> tf.Tensor([0.56418958 1.        ], shape=(2,), dtype=float64)
+special.spence([0.5, 2.0]) -> tf.Tensor([ 0.58224053 -0.82246703], shape=(2,), dtype=float64)
 special.xlog1py([0.5, 2.0], [1.0, 3.0]) -> tf.Tensor([0.34657359 2.77258872], shape=(2,), dtype=float64)
 special.xlogy([0.5, 2.0], [1.0, 3.0]) -> tf.Tensor([0.         2.19722458], shape=(2,), dtype=float64)
 special.y0([0.5, 2.0]) -> tf.Tensor([-0.44451873  0.51037567], shape=(2,), dtype=float64)

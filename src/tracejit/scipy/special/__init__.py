@@ -18,7 +18,7 @@ from ...numpy.conversion import array, floats, two_floats
 from ...ops.elementwise.arithmetic import matched
 from ...ops.elementwise.special import unscaled
 from . import _further
-from ._further import log_softmax, softmax
+from ._further import fresnel, log_softmax, sici, softmax
 
 __all__ = [
     "beta",
@@ -40,6 +40,7 @@ __all__ = [
     "expm1",
     "expn",
     "factorial",
+    "fresnel",
     "gamma",
     "gammainc",
     "gammaincc",
@@ -71,7 +72,9 @@ __all__ = [
     "psi",
     "rel_entr",
     "rgamma",
+    "sici",
     "softmax",
+    "spence",
     "xlog1py",
     "xlogy",
     "y0",
@@ -314,6 +317,13 @@ exp1 = _of_one(
 expi = _of_one(
     "expi", ops.expi, "The integral of ``exp(t) / t`` over t up to there, around 0 its principal value"
 )
+spence = _of_one(
+    "spence",
+    ops.spence,
+    "The integral of ``log(t) / (1 - t)`` over t from 1 to there, NaN below 0, -inf at infinity",
+)
+
+
 rel_entr = _of_two(
     "rel_entr", _further.rel_entr, "``a log(a / x)``, 0 where `a` is 0, infinite where either is negative"
 )

@@ -160,3 +160,34 @@ def poch(z: Any, m: Any, sign: Callable[[Any], Any]) -> Any:
     turned = ops.stop_gradient(sign(z) * sign(z + m))
     turned = ops.where(ops.logical_or(ops.equal(z, 0.0), ops.equal(z + m, 0.0)), np.nan, turned)
     return _whole(ops.exp(_log_ratio(z, m)) * turned, z, m)
+
+
+def sici(x: Any) -> tuple[Tensor, Tensor]:
+    """The sine and cosine integrals of each element of `x`, as floats: of ``sin(t) / t`` and ``cos(t) / t``.
+
+    The first is over t from 0 to `x`; the second is minus that from the size of `x` on, -inf at 0. DtypeError for
+    complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import special
+    >>> print(*special.sici(2.0))
+    tf.Tensor(1.605412976802695, shape=(), dtype=float64) tf.Tensor(0.422980828774865, shape=(), dtype=float64)
+    """
+    given = floats(x)
+    return ops.sine_integral(given), ops.cosine_integral(given)
+
+
+def fresnel(z: Any) -> tuple[Tensor, Tensor]:
+    """Fresnel's integrals over t from 0 to each element of `z`, floats, of the sine and the cosine of ``pi t**2 / 2``.
+
+    DtypeError for complex numbers and strings.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import special
+    >>> print(*special.fresnel(2.0))
+    tf.Tensor(0.34341567836369824, shape=(), dtype=float64) tf.Tensor(0.48825340607534073, shape=(), dtype=float64)
+    """
+    given = floats(z)
+    return ops.fresnel_sin(given), ops.fresnel_cos(given)

@@ -13,12 +13,14 @@ from .bessel_functions import bessel_ive, bessel_j, bessel_y
 from .exponential_integrals import dawsn, erfcx, expi, expn
 from .gamma_family import hurwitz
 from .incomplete_integrals import beta, beta_term, gamma_term, gammas
+from .oscillating_integrals import cosine_integral, fresnel_cos, fresnel_sin, sine_integral, spence
 from .power_series import derivative, sum_of
 from .quotient_arithmetic import Rule
 
 #: By name: ``rule(of, *operands)`` of float64, and how many operands it takes.
 ITERATED: dict[str, tuple[Rule, int]] = {}
-for _rule in (bessel_j, bessel_y, bessel_ive, expn, expi, dawsn, erfcx):
+_WAVES = (sine_integral, cosine_integral, fresnel_sin, fresnel_cos, spence)
+for _rule in (bessel_j, bessel_y, bessel_ive, expn, expi, dawsn, erfcx, *_WAVES):
     ITERATED[_rule.__name__] = _rule, _rule.__code__.co_argcount - 1
 #: Higher derivatives are left to the kernel, and Bessel functions of higher orders.
 _MOST_COMPILED, _HIGHEST_ORDER = 2, 1000
