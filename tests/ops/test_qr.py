@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
 import tracejit as tf
 from checks.levels import by_loops, by_machine
 from checks.modes import eager
+from tracejit.compiler import cache
+from tracejit.compiler.codegen import linalg
+from tracejit.compiler.codegen.linalg.sizes import Sizes
 from tracejit.core.op import ops
 from tracejit.core.settings import settings
 from tracejit.core.spec import TensorSpec
@@ -49,6 +54,47 @@ def test_factors_of_every_shape(m, complete, dtype):
         a = random(m, n).astype(dtype)
         _, r, wanted = check(a, complete)
         np.testing.assert_allclose(r, wanted[1], rtol=0, atol=2000 * np.finfo(dtype).eps)
+
+
+@DTYPES
+@pytest.mark.parametrize("complete, shape", [
+    (False, (800, 64)), (False, (770, 150)), (False, (768, 900)), (True, (800, 130)), (False, (900, 63)),
+])  # fmt: skip
+def test_panels_in_groups(shape, complete, dtype):
+    """Of large matrices: one group and nothing beside it, groups and panels behind them, and none."""
+    a = random(*shape).astype(dtype)
+    _, r, wanted = check(a, complete)
+    np.testing.assert_allclose(r, wanted[1], rtol=0, atol=5000 * np.finfo(dtype).eps)
+
+
+def test_what_is_beside_a_group_is_passed_over_once_for_all_its_panels():
+    """No product with the few columns of a panel reaches beyond the group that the panel is in."""
+    n, shapes, group = 800, [], Sizes.group
+    pointer, word = ctypes.c_void_p, ctypes.c_int64
+
+    def seen(address, rows, columns, row, column):
+        memory = (ctypes.c_double * 1).from_address(address)
+        return np.lib.stride_tricks.as_strided(np.asarray(memory), (rows, columns), (8 * row, 8 * column))
+
+    @ctypes.CFUNCTYPE(None, *[word] * 3, *[pointer, word, word] * 2, pointer, word, word, pointer, pointer)
+    def product(m, columns, k, a, a_row, a_col, b, b_row, b_col, c, c_row, again, *_):
+        if m > 0 and columns > 0 and k > 0:
+            shapes.append((m, columns, k))
+            c, found = seen(c, m, columns, c_row, 1), seen(a, m, k, a_row, a_col) @ seen(b, k, columns, b_row, b_col)
+            c[:] = c + found if again else found
+
+    a = random(n, n)
+    q, r, s = np.empty((n, n)), np.empty((n, n)), np.zeros((n, 32))
+    work = np.empty(linalg.workspace_bytes("float64") + 64, np.uint8)
+    kernel = ctypes.CFUNCTYPE(None, *[word] * 5, *[pointer, word, word], *[pointer, word] * 3, pointer, pointer)
+    arrays = a.ctypes.data, n, 1, q.ctypes.data, n, r.ctypes.data, n, s.ctypes.data, 32
+    kernel(cache.function_address("qr_f64"))(
+        n, n, n, n, 32, *arrays, ctypes.cast(product, pointer), work.ctypes.data + -work.ctypes.data % 64
+    )
+    np.testing.assert_allclose(q @ r, a, rtol=0, atol=1e-12)
+    assert any(min(m, k) == group and columns > group for m, columns, k in shapes)
+    beyond = [(m, columns, k) for m, columns, k in shapes if min(m, k) < group and columns > group]
+    assert all(max(m, k) <= n % group + group for m, _, k in beyond)  # panels behind all groups
 
 
 @DTYPES

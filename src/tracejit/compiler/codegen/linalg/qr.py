@@ -15,6 +15,7 @@ from ..matmul.packing import COPY_ROWS, PACK
 from ..matmul.vectors import load, multiply_add, prefix_mask
 from .fill import FILL_ZERO
 from .module import Module, at, entry, multiply, subtract_product
+from .qr_groups import JOIN, LEAST_ROWS, REFLECT_GROUP, add_groups
 from .substitution import SUBTRACT
 
 WIDTH = 32
@@ -57,6 +58,7 @@ def add_qr(m: Module, symbol: str) -> None:
     _add_unit_lower(m)
     _add_clear_below(m)
     _add_reflect(m)
+    add_groups(m, UNIT_LOWER, _width(m), _s_row(m))
     _add_factor_qr(m)
     _add_form_q(m)
     _add_entry(m, symbol)
@@ -321,17 +323,55 @@ def _invoke_panel(
             w.invoke(of_vectors(vectors), rows, columns, corner, w.arg.row, s, w.arg.work)
 
 
+def _groups(w: Writer, m: Module) -> Value:
+    """How many groups of whole panels come first."""
+    return w.select(w.compare("sge", w.arg.m, LEAST_ROWS), w.op("udiv", w.arg.p, m.s.group), 0)
+
+
+def _in_group(w: Writer, m: Module, group: Value, number: Value) -> tuple[Value, Value, Value]:
+    """Of a panel in a group: its first column, its corner, and how many columns of the group come behind it."""
+    before = w.multiply(number, _width(m))
+    first = w.add(w.multiply(group, m.s.group), before)
+    rest = w.subtract(m.s.group - _width(m), before)
+    return first, at(w, w.arg.a, first, w.add(w.arg.row, m.s.g.size)), rest
+
+
+def _reflect_beside(w: Writer, m: Module, group: Value, columns: Operand, transposed: bool) -> None:
+    """Apply a group to what is beside it, so many columns in all."""
+    a, size = w.arg, m.s.g.size
+    first = w.multiply(group, m.s.group)
+    corner = at(w, a.a, first, w.add(a.row, size))
+    rest = w.subtract(w.subtract(columns, first), m.s.group)
+    beside = w.offset(corner, m.s.group * size)
+    if transposed:
+        w.invoke(FILL_ZERO, m.s.group, rest, beside, a.row)
+    with w.when(w.compare("sgt", rest, 0)):
+        rows, s = w.subtract(a.m, first), at(w, a.s, first, _s_row(m))
+        w.invoke(JOIN, rows, corner, a.row, s, a.gemm, a.work)
+        strides = (size, m.s.square_stride) if transposed else (m.s.square_stride, size)
+        w.invoke(REFLECT_GROUP, rows, rest, corner, a.row, *strides, beside, a.row, a.gemm, a.work)
+
+
 def _add_factor_qr(m: Module) -> None:
-    w, size = Writer(FACTOR_QR), m.s.g.size
-    a = w.arg
-    with w.loop(_count(w, m)) as loop:
-        first, columns, corner, s = _panels(w, m, loop.index)
+    w = Writer(FACTOR_QR)
+    a, each, groups = w.arg, m.s.group // _width(m), _groups(w, m)
+
+    def step(first: Value, columns: Operand, corner: Value, s: Value, rest: Value) -> None:
         rows = w.subtract(a.m, first)
         _invoke_panel(w, m, panel, rows, columns, corner, s)
-        rest = w.subtract(w.subtract(a.n, first), columns)
-        beside = w.offset(corner, w.multiply(columns, size))
-        turned = s, _s_row(m), size
+        beside = w.offset(corner, w.multiply(columns, m.s.g.size))
+        turned = s, _s_row(m), m.s.g.size
         w.invoke(REFLECT, rows, columns, rest, corner, a.row, *turned, beside, a.row, a.gemm, a.work)
+
+    with w.loop(groups) as loop:
+        with w.loop(each) as inner:
+            first, corner, rest = _in_group(w, m, loop.index, inner.index)
+            step(first, _width(m), corner, at(w, a.s, first, _s_row(m)), rest)
+        _reflect_beside(w, m, loop.index, a.n, transposed=False)
+    done = w.multiply(groups, each)
+    with w.loop(w.subtract(_count(w, m), done)) as loop:
+        first, columns, corner, s = _panels(w, m, w.add(done, loop.index))
+        step(first, columns, corner, s, w.subtract(w.subtract(a.n, first), columns))
     m.add(w)
 
 
@@ -374,17 +414,27 @@ def _add_form_panel(m: Module, vectors: int) -> None:
 def _add_form_q(m: Module) -> None:
     """Q in the place of the vectors, from the last panel on; the columns behind them are those of 1."""
     w, size = Writer(FORM_Q), m.s.g.size
-    a, count = w.arg, _count(w, m)
-    with w.loop(count) as loop:
-        first, columns, corner, s = _panels(w, m, w.subtract(w.subtract(count, 1), loop.index))
-        rows = w.subtract(a.m, first)
-        rest = w.subtract(w.subtract(a.k, first), columns)
-        beside = w.offset(corner, w.multiply(columns, size))
+    a, each, groups = w.arg, m.s.group // _width(m), _groups(w, m)
+
+    def step(first: Value, columns: Operand, corner: Value, s: Value, rest: Value) -> None:
+        rows, beside = w.subtract(a.m, first), w.offset(corner, w.multiply(columns, size))
         w.invoke(FILL_ZERO, columns, rest, beside, a.row)
         turned = s, size, _s_row(m)
         w.invoke(REFLECT, rows, columns, rest, corner, a.row, *turned, beside, a.row, a.gemm, a.work)
         _invoke_panel(w, m, form_panel, rows, columns, corner, s)
         w.invoke(FILL_ZERO, first, columns, w.offset(a.a, w.multiply(first, size)), a.row)
+
+    done, count = w.multiply(groups, each), _count(w, m)
+    with w.loop(w.subtract(count, done)) as loop:
+        first, columns, corner, s = _panels(w, m, w.subtract(w.subtract(count, 1), loop.index))
+        step(first, columns, corner, s, w.subtract(w.subtract(a.k, first), columns))
+    with w.loop(groups) as loop:
+        group = w.subtract(w.subtract(groups, 1), loop.index)
+        _reflect_beside(w, m, group, a.k, transposed=True)
+        with w.loop(each) as inner:
+            number = w.subtract(each - 1, inner.index)
+            first, corner, rest = _in_group(w, m, group, number)
+            step(first, _width(m), corner, at(w, a.s, first, _s_row(m)), rest)
     m.add(w)
 
 

@@ -30,6 +30,8 @@ class Sizes:
     tile: int = 64
     # Rows of matrices of which there is one in each lane, and right sides solved with them at once.
     many_rows: int = 16
+    # Columns of a group of panels of QR.
+    group: int = 64
     # Parts of an operand that are copied with the other sign: what the product reads as it is, and what it packs once
     # more, from so many rows of the result on.
     negated_rows: int = 160
@@ -101,8 +103,13 @@ class Sizes:
         return self.square_at + self.block * self.square_stride
 
     @property
-    def workspace(self) -> int:
+    def groups_at(self) -> int:
+        """Where groups of panels of QR have four places, of `group` rows of `square_stride` bytes each."""
         return self.product_at + self.g.workspace
+
+    @property
+    def workspace(self) -> int:
+        return self.groups_at + 4 * self.group * self.square_stride
 
 
 def sizes(dtype: str, register_bytes: int, fma: bool) -> Sizes:

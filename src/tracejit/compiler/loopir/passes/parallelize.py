@@ -97,7 +97,9 @@ def of_loop(loop: While, mentions: Counter[Buffer]) -> Parallel | None:
     if isinstance(count, str | None) or not _repeats(loop):
         return None
     within = [s for s in inside if isinstance(s, While)]
-    if not all(isinstance(s, (*_INSIDE, Call)) or (isinstance(s, While) and _only_repeats(s)) for s in inside):
+    if not all(
+        isinstance(s, (*_INSIDE, Call)) or (isinstance(s, While) and _only_repeats(s)) for s in inside
+    ):
         return None
     cost = block_cost(loop.body, 1) + 1
     total = cost * count
