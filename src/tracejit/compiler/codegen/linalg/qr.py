@@ -312,7 +312,7 @@ def _invoke_panel(
     m: Module,
     of_vectors: Callable[[int], Signature],
     rows: Value,
-    columns: Value,
+    columns: Operand,
     corner: Value,
     s: Value,
 ) -> None:
