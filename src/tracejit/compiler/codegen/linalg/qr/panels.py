@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir_text import Value, float_literal, iota
-from ..matmul.counted_loops import Operand, Signature, Writer
-from ..matmul.packing import COPY_ROWS, PACK
-from ..matmul.vectors import load, multiply_add, prefix_mask
-from .fill import FILL_ZERO
-from .module import Module, at, entry, multiply, subtract_product
-from .qr_groups import JOIN, LEAST_ROWS, REFLECT_GROUP, add_groups
-from .substitution import SUBTRACT
+from ....ir_text import Value, float_literal, iota
+from ...matmul.counted_loops import Operand, Signature, Writer
+from ...matmul.packing import COPY_ROWS, PACK
+from ...matmul.vectors import load, multiply_add, prefix_mask
+from ..fill import FILL_ZERO
+from ..module import Module, at, entry, multiply, subtract_product
+from ..substitution import SUBTRACT
+from .panel_groups import JOIN, LEAST_ROWS, REFLECT_GROUP, add_groups
 
 WIDTH = 32
 """Numbers in a row of `s`: the most columns of a panel."""

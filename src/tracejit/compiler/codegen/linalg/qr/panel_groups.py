@@ -8,11 +8,11 @@ kept, so that products are only ever added. Strides are in bytes.
 
 from __future__ import annotations
 
-from ...ir_text import Value
-from ..matmul.counted_loops import Signature, Writer
-from ..matmul.vectors import load
-from .fill import FILL_ZERO
-from .module import Module, at, multiply
+from ....ir_text import Value
+from ...matmul.counted_loops import Signature, Writer
+from ...matmul.vectors import load
+from ..fill import FILL_ZERO
+from ..module import Module, at, multiply
 
 LEAST_ROWS = 768
 """Rows from which a matrix has groups: smaller ones stay in the second cache, or nearly."""
