@@ -59,8 +59,9 @@ ROOMS = {
     "compiler": "compiler.report compiler.ir_text compiler.hostcalls compiler.platforms compiler.loopir "
     "compiler.loopir.numbering compiler.loopir.passes compiler.loopir.passes.arithmetic "
     "compiler.loopir.passes.rows compiler.lowering compiler.graph "
-    "compiler.codegen.math compiler.codegen.matmul compiler.codegen.linalg compiler.codegen.linalg.qr compiler.codegen.writing "
-    "compiler.codegen.nests compiler.codegen.lane compiler.codegen.threads compiler.codegen compiler.prebuilt compiler",
+    "compiler.codegen.math compiler.codegen.matmul compiler.codegen.linalg compiler.codegen.linalg.qr "
+    "compiler.codegen.writing compiler.codegen.nests compiler.codegen.lane compiler.codegen.threads compiler.codegen "
+    "compiler.prebuilt compiler",
     "frontend": "frontend frontend.state frontend.regions frontend.recording frontend.autograph.source "
     "frontend.autograph.values frontend.autograph.places frontend.autograph.flow frontend.autograph frontend.control "
     "frontend.function frontend.transforms frontend.tape",
