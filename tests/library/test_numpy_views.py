@@ -52,7 +52,9 @@ def test_gradients_of_views_that_are_the_same_numbers(mode):
     np.testing.assert_allclose(mode(tf.grad(lambda x: tnp.sum(x.view() ** 3)))(x), 3 * x**2)
     found = mode(tf.grad(lambda z: tnp.sum(z.view("float64") ** 3)))(z)
     np.testing.assert_allclose(found, tf.grad(lambda z: tnp.sum(z.real**3 + z.imag**3))(z))
-    np.testing.assert_array_equal(mode(tf.grad(lambda x: tnp.sum(x.view("int64")) * x[0]))(x)[1:], np.zeros(3))
+    np.testing.assert_array_equal(
+        mode(tf.grad(lambda x: tnp.sum(x.view("int64")) * x[0]))(x)[1:], np.zeros(3)
+    )
 
 
 def sum_of_bits(x):
@@ -62,14 +64,17 @@ def sum_of_bits(x):
     return np.sum(bits)
 
 
-@pytest.mark.parametrize("mode", (lambda f: f, tf.function, tf.grad), ids=("eager", "compiled", "gradient"))
-def test_bits_of_what_was_written_to_since(mode):
-    with pytest.raises((TypeError, tf.errors.TracejitError), match="bits shows in NumPy what was written"):
-        mode(sum_of_bits)(tf.constant([1.0, 2.0], tf.float64))
+def test_bits_of_what_was_written_to_since():
+    x = np.array([1.0, 2.0])
+    assert tf.function(sum_of_bits)(x) == sum_of_bits(x)
+    with pytest.raises(TypeError, match="bits shows in NumPy what was written"):
+        sum_of_bits(tf.constant(x))
 
 
 def test_views_of_open_sizes():
-    narrow = tf.function(lambda x: (x.view("int16"), x.view("complex128")), [tf.TensorSpec([None, None], tf.float64)])
+    narrow = tf.function(
+        lambda x: (x.view("int16"), x.view("complex128")), [tf.TensorSpec([None, None], tf.float64)]
+    )
     for n in (2, 4, 0):
         assert [v.shape for v in narrow(np.zeros((3, n)))] == [(3, 4 * n), (3, n // 2)]
     with pytest.raises(tf.errors.ShapeError, match=r"make no complex128"):
@@ -140,5 +145,7 @@ def test_negative_numbers_that_do_not_count_from_the_end(mode):
     np.testing.assert_array_equal(take("one_hot"), [30, 20, 10])
     with pytest.raises(IndexError):
         take("promise_in_bounds", wrap_negative_indices=False)
-    with pytest.raises(ValueError, match=r"mode is raise, wrap, clip, fill or promise_in_bounds, got 'nearest'"):
+    with pytest.raises(
+        ValueError, match=r"mode is raise, wrap, clip, fill or promise_in_bounds, got 'nearest'"
+    ):
         take("nearest")

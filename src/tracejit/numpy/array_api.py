@@ -31,8 +31,8 @@ _KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"] + _KINDS["compl
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
     """The elements of `x` as `dtype`, in the same shape; complex numbers lose their imaginary part to become real.
 
-    `copy` is accepted, for tensors do not change; `device` is "cpu". ValueError for other devices, DtypeError for
-    strings.
+    Without `copy`, what has that dtype is given back itself; `device` is "cpu". ValueError for other devices,
+    DtypeError for strings.
 
     Examples
     --------
@@ -41,7 +41,10 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
     tf.Tensor([ 1 -1], shape=(2,), dtype=int32)
     """
     on_cpu(device)
-    return ops.cast(array(x), dtype=np.dtype(dtype))
+    given = array(x)
+    if not copy and given.np_dtype == np.dtype(dtype):
+        return given
+    return ops.cast(given, dtype=np.dtype(dtype))
 
 
 def _of(x: Any) -> Any:

@@ -165,7 +165,7 @@ def block(arrays_: Any) -> Tensor:
             return nest
         return concatenate([joined(x, level - 1) for x in nest], -level)
 
-    return joined(wide, depth)
+    return anew(joined(wide, depth))
 
 
 def _depth(nest: Any) -> int:

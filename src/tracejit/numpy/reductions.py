@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dim import product, unknown
 from ..core.errors import DtypeError, ShapeError, at, user_location
 from ..core.op import ops
-from ..core.tensor import Tensor, apart_from
+from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control import reductions
 from ..frontend.control.branching import associative_scan
@@ -418,7 +418,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
     """
     if dtype is not None and np.dtype(dtype).kind == "b":  # "and" of what has come
         return truth(cumprod(truth(a), axis))
-    return apart_from(elementary.cumprod(*lined_up(summable(a, dtype), axis)), a)
+    return anew(elementary.cumprod(*lined_up(summable(a, dtype), axis)), a)
 
 
 def _running_max(a: Any, axis: int = 0) -> Tensor:

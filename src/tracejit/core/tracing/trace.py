@@ -87,7 +87,7 @@ class Trace:
     merged : dict
         What tensors that branches and loops give may be, in all of the function.
     viewing : callable, optional
-        ``viewing(op, inputs, result)`` is told of every call, once anybody asks for that.
+        ``viewing(op, inputs, attrs, result)`` is told of every call, once anybody asks for that.
     overlaps : list
         What a program for NumPy has written to, in all of the function, once it has; see `ops.tensor.memory.overlaps`.
     reading : callable, optional
@@ -100,7 +100,7 @@ class Trace:
         What each call takes from outside, in the order of the program.
     """
 
-    viewing: ClassVar[Callable[[Op, Sequence[Tensor], Tensor], None] | None] = None
+    viewing: ClassVar[Callable[[Op, Sequence[Tensor], Mapping[str, Any], Tensor], None] | None] = None
     reading: ClassVar[Callable[[Op | None, Sequence[Tensor], Mapping[str, Any]], None]]
 
     def __init__(self, name: str, parent: Trace | None = None, of_parent: bool = False):
@@ -170,7 +170,7 @@ class Trace:
             raise explain(op, inputs, attrs, error, location) from None
         outputs = tuple([Tensor(v, v.spec) for v in self.graph.add(op, values, attrs, specs, location)])
         if Trace.viewing is not None and inputs and outputs:
-            Trace.viewing(op, inputs, outputs[0])
+            Trace.viewing(op, inputs, attrs, outputs[0])
         if self.heard is not None and not op.literal:
             self.heard.append((op, inputs, attrs, outputs, location))
         return outputs

@@ -158,7 +158,7 @@ def _may_fill(reached: Iterable[tuple[FunctionType, _Facts]]) -> bool:
 
 def traced_with_arrays(once: Callable[[], T], f: Any, given: Sequence[Any], tensors: set[Site]) -> T:
     """``once()``, which traces `f`, given these values, until arrays that have to be `tensors` are."""
-    if not any(facts.makes for _, facts in _Walk().reached(f)):
+    if not any(facts.makes or facts.writes or facts.adds for _, facts in _Walk().reached(f)):
         return once()
     return traced_with_tensors(once, lambda: attempt_with(f, given), tensors)
 

@@ -20,7 +20,7 @@ from ...core.seams import numpy_function
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import as_tensor, state
 from ...ops.tensor.memory.made import is_made
-from ...ops.tensor.memory.storage import in_place
+from ...ops.tensor.memory.storage import in_place, named
 from ...ops.tensor.numpy_protocol import array_function, array_ufunc, needing
 from .values.kinds import traced
 
@@ -72,6 +72,13 @@ def _making(make: Callable[..., Any]) -> Callable[..., Any]:
         ):
             plain = make(*args, **kwargs)
             return plain if plain is args[0] or plain.base is not None else is_made(plain, _tensor_of)
+        if (
+            make in (np.asarray, np.asanyarray)
+            and isinstance(args[0], Tensor)
+            and len(args) == 1
+            and not kwargs
+        ):
+            return named(args[0])
         made = numpy_function("array")(*args, **{k: v for k, v in kwargs.items() if k == "dtype"})
         copies = make is np.array and kwargs.get("copy", True)
         return ops.identity(made) if made is args[0] or (copies and isinstance(args[0], Tensor)) else made

@@ -22,7 +22,7 @@ from ...ops.tensor.memory.holders import alone
 from ...ops.tensor.memory.made import from_the_start, whole_of
 from ...ops.tensor.memory.programs import in_its_place
 from ...ops.tensor.memory.shared import note_written
-from ...ops.tensor.memory.storage import array_written, is_in_place, written
+from ...ops.tensor.memory.storage import are_arrays, array_written, is_in_place, written
 from ...ops.tensor.numpy_protocol import needing
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
@@ -168,7 +168,7 @@ def _set(x: Any, index: Any, value: Any) -> Any:
 def augmented(how: str, x: Any, value: Any) -> Any:
     """What `x` is after ``x += value`` and the like."""
     if isinstance(x, Tensor):
-        if x.ndim and is_in_place(x):
+        if x.ndim and (is_in_place(x) or are_arrays()):
             return _update(x, ..., how, value)
         old = as_tensor(x)
         new = in_its_place(old, BINARY[how](x, value))

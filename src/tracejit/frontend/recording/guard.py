@@ -21,6 +21,7 @@ from ...core.spec import DIFFERENTIABLE
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import Record, state
 from ...ops.tensor.memory.overlaps import Overlaps, Part, is_view
+from ...ops.tensor.memory.storage import are_arrays, noted_view
 from .losses import Flow, call_flows, graphs_of, takes_out
 from .recorder import Recording, carries
 
@@ -36,7 +37,10 @@ class _Left(NamedTuple):
 class Guard(Recording):
     """A recording that knows where values of what it follows left, and what may depend on them since."""
 
-    __slots__ = ("_carrying", "_seen", "_left", "_suspect", "_clean", "_overlaps", "_parts", "_looked_at")
+    __slots__ = (
+        *("_carrying", "_seen", "_left", "_suspect", "_clean", "_overlaps", "_parts", "_looked_at", "_views"),
+        "writes",
+    )
 
     def __init__(self, tracked: Sequence[int], reverse: bool = True):
         self.records: list[Record] = []  # what Recording sets, without the call
@@ -52,6 +56,8 @@ class Guard(Recording):
         self._overlaps: Overlaps | None = None
         self._parts: dict[Hashable, Part] = {}
         self._looked_at = 0  # records of which `_parts` knows
+        self.writes: bool = False  # may what runs write to arrays?
+        self._views: list[Record] | None = []  # views of arrays, up to the first write
 
     def carries(self, tensor: Tensor) -> bool:
         """Does a derivative flow through this tensor?"""
@@ -110,6 +116,11 @@ class Guard(Recording):
         """Listen to one call."""
         if self._overlaps is not None and state.location is None:
             self._overlaps.require_read(record.inputs, record.op, record.attrs)
+        if self.writes and is_view(record.op) and state.location is None and are_arrays():
+            if self._views is None:
+                noted_view(record.op, record.inputs, record.attrs, record.outputs[0])
+            else:
+                self._views.append(record)
         super().record(record)
         if record.op.runs_graphs or "takes_out" in record.op.traits:
             self._look_into(record)
@@ -144,6 +155,12 @@ class Guard(Recording):
         return next((x for x in self._left if x.start < serial and (not x.end or serial < x.end)), None)
 
     # ---- what a program for NumPy writes to -----------------------------------------------------------------
+
+    def writing(self) -> None:
+        """A program is about to write to an array: who stands for parts of the same one is to see that."""
+        views, self._views = self._views, None
+        for record in views or ():
+            noted_view(record.op, record.inputs, record.attrs, record.outputs[0], surely=True)
 
     def note_written(self, tensor: Tensor, new: Tensor | None, index: Any) -> None:
         """A program for NumPy has written to a part of this tensor."""

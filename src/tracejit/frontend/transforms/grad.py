@@ -155,6 +155,7 @@ def _recorded(
             if (
                 filling is not f or is_tracing()
             ):  # then it may write to what it is given, and our caller's is to stay
+                recorder.writes = True
                 args, kwargs = [_own(x) for x in args], {k: _own(x) for k, x in (kwargs or {}).items()}
             return filling(*args, **(kwargs or {}))
     except RecursionError as error:

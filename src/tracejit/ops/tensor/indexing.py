@@ -24,7 +24,8 @@ from ...core.tracing.trace import Trace
 from ..arrays.index import stacked_positions
 from ..arrays.reduce import whole
 from . import beyond, direct, late_slices
-from .memory.storage import is_in_place, part_of_array, seen_as
+from .memory.overlaps import copied
+from .memory.storage import is_in_place, part_of_array, seen_as, shown_part
 
 INT64 = np.dtype(np.int64)
 
@@ -303,7 +304,7 @@ def get(x: Any, index: Any) -> Any:
     whole = as_tensor(x)
     part = _get(whole, index)
     if Trace.viewing is not None and part is not whole and part.shape and is_in_place(x) and _is_view(index):
-        seen_as(part, x, *_view_by(index))
+        seen_as(part, x, *_view_by(index), shown_part(x, index))
     return part
 
 
@@ -345,7 +346,7 @@ def _get_simple(tensors: Sequence[Tensor], key: Any) -> Any:
 
 def _get(x: Any, index: Any) -> Any:
     if _is_one_bool(index):
-        return _get(x, (None, ...))[: int(bool(index))]
+        return copied(_get(x, (None, ...))[: int(bool(index))])
     if index.__class__ is int and x.shape and not _is_late(index, x.shape[0]):
         row = _position(index, x.shape[0], x.shape)
         rest = x.shape[1:]
@@ -357,6 +358,7 @@ def _get(x: Any, index: Any) -> Any:
         index = tuple(left)
     plan = plan_for(x.shape, index)
     if not plan.tensors:
+        x = copied(x) if index.__class__ is np.ndarray else x  # NumPy's arrays of no axes select, too
         y = ops.slice(x, slices=tuple(plan.slices)) if plan.static(x.shape) else x
         return shaped(y, [1 if a is None else y.shape[a] for a in plan.order if a not in plan.dropped])
     if all(not t.shape for t in plan.tensors.values()):

@@ -308,7 +308,7 @@ def _byteswapped(self: Any, inplace: bool = False) -> Any:
         return copied(self)
     if dtype.kind == "c":
         return ops.complex(*(_byteswapped(part(self)) for part in (ops.real, ops.imag)))
-    return ops.bitcast(from_face("flip")(ops.bitcast(self, type="uint8"), -1), type=dtype.name)
+    return copied(ops.bitcast(from_face("flip")(ops.bitcast(self, type="uint8"), -1), type=dtype.name))
 
 
 def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
@@ -320,7 +320,7 @@ def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
     """
     if sizes or isinstance(dtype, (int, tuple, list)):
         raise TypeError(f"view takes a dtype, for a shape write x.reshape(shape){at(own_location())}")
-    new = self.np_dtype if dtype is None else as_dtype(dtype)
+    new = self.np_dtype if dtype is None else np.dtype(dtype) if isinstance(dtype, type) else as_dtype(dtype)
     if self.np_dtype == new and new.kind in "biufcV":
         return self
     if new.kind == "b":
@@ -339,7 +339,13 @@ def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
     return ops.bitcast(ops.reshape(x, shape=(*shape[:-1], shape[-1] // parts, parts)), type=new.name)
 
 
+def _conjugated(self: Any) -> Any:
+    """The complex conjugate of this tensor; of real numbers the tensor itself."""
+    return _method("conj")(self) if self.np_dtype.kind == "c" else self
+
+
 METHODS = {name: _method(name) for line in _METHODS for name in line.split()}
+METHODS["conj"] = METHODS["conjugate"] = _conjugated
 METHODS["sort"] = _sorted
 METHODS["compress"] = _compressed
 METHODS["flatten"] = _flattened

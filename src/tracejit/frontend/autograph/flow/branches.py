@@ -21,7 +21,7 @@ from ....core.tracing.dispatch import as_tensor
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.trace import constant
 from ....ops.arrays.reduce import size_tensor
-from ....ops.tensor.memory.storage import inside_branch
+from ....ops.tensor.memory.logs import inside_branch
 from ...recording.merged import merge
 from ...regions.region import Region, assigned_in, share_captures
 from ...state.either import Either, is_alias

@@ -16,7 +16,7 @@ import numpy as np
 from ....core.errors import Untraceable, at, user_location
 from ....core.spec import TensorSpec
 from ....core.tracing.transaction import Attempt, Unwinding, remember
-from ....ops.tensor.memory.storage import Log
+from ....ops.tensor.memory.logs import Log
 from ...state.variable import tracer
 from ..places.mutations import MutationLog, changing
 from ..places.place import Place, Places

@@ -16,13 +16,14 @@ from ....core.tracing.dispatch import state
 from ....core.tracing.trace import Trace
 from ....ops.tensor.indexing import get
 from ....ops.tensor.memory.made import whole_of
-from ....ops.tensor.memory.overlaps import Overlaps, Way, Written, known_by, overlaps_now
+from ....ops.tensor.memory.overlaps import Overlaps, Way, Written, overlaps_now
 from ....ops.tensor.memory.storage import (
     Member,
     Storage,
     array_storage,
     in_place,
     is_in_place,
+    known_by,
     may_be,
     member_of,
     stands_for,

@@ -34,6 +34,14 @@ class NeedsTensor(Unwinding):
         self.site = site
 
 
+class NeedsArrays(Unwinding):
+    """What a program for NumPy computes is to be arrays to it, which parts are views of."""
+
+    def __init__(self, making: Making):
+        super().__init__("tensors that have to be arrays of NumPy's to the program")
+        self.making = making
+
+
 class Making:
     """The arrays that are made while a function is traced; a context.
 
@@ -41,10 +49,13 @@ class Making:
     ----------
     tensors : set of Site
         Where tensors are made in their place.
+    arrays : bool
+        In programs for NumPy all tensors are arrays: their parts are views, which are written to together with them.
     """
 
-    def __init__(self, tensors: set[Site]):
+    def __init__(self, tensors: set[Site], arrays: bool = False):
         self.tensors = tensors
+        self.arrays = arrays
         self.made: dict[int, tuple[weakref.ref[np.ndarray], Site]] = {}
 
     def __enter__(self) -> Making:
@@ -68,8 +79,9 @@ def traced_with_tensors(
 ) -> T:
     """``once()``, again in an attempt of its own for each array that turns out to have to be a tensor."""
     known: set[Site] = set() if tensors is None else tensors
+    arrays = False
     while True:
-        making = Making(known)
+        making = Making(known, arrays)
         with attempt() as current, making:
             try:
                 return once()
@@ -78,6 +90,11 @@ def traced_with_tensors(
                     raise
                 current.rollback()
                 known.add(needed.site)
+            except NeedsArrays as needed_by:
+                if needed_by.making is not making:
+                    raise
+                current.rollback()
+                arrays = True
             except Exception:
                 current.tell()
                 raise
@@ -101,6 +118,18 @@ def from_the_start(x: np.ndarray) -> None:
         known = making.made.get(id(root))
         if known is not None and known[0]() is root:
             raise NeedsTensor(making, known[1])
+
+
+def all_are_arrays() -> bool:
+    """Are tensors arrays of NumPy's to the program that is being traced?"""
+    return bool(_open.makings) and _open.makings[-1].arrays
+
+
+def with_arrays_from_the_start() -> None:
+    """Leave what is being traced to trace it again, with arrays for tensors, unless they are."""
+    for making in reversed(_open.makings):
+        if not making.arrays:
+            raise NeedsArrays(making)
 
 
 def whole_of(x: np.ndarray) -> np.ndarray:

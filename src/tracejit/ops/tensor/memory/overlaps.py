@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.errors import Location, Untraceable, user_location
+from ....core.errors import Location, user_location
 from ....core.ir.graph import Node, Value
 from ....core.op import Op, ops
 from ....core.spec import TensorSpec
@@ -22,8 +22,9 @@ from ....core.tracing.dispatch import NO_ATTRS, state
 from ....core.tracing.forms import BranchForm
 from ....core.tracing.loop_form import LoopForm
 from ....core.tracing.trace import Trace
+from .logs import saved_in_logs
 from .programs import stale_read
-from .storage import saved_in_logs
+from .storage import known_by, member_of, refuse
 
 
 def is_view(op: Op) -> bool:
@@ -98,6 +99,11 @@ class Overlaps:
             self.written[way.root] = (*self.written.get(way.root, ()), part)
         if new is not None and new.spec == tensor.spec:
             self._ways[known_by(new)] = [way.since(self._time) for way in ways]
+        member = None if new is None else member_of(new)
+        if member is not None and member.view is not None:
+            whole, first = member.storage.now, member.storage.first
+            if whole is not None and first is not None:
+                self._ways[known_by(whole)] = [way.since(self._time) for way in self._ways_of(*first)]
 
     def join(self, written: Mapping[Hashable, Sequence[Written]]) -> None:
         """This may have been written to, too."""
@@ -156,7 +162,7 @@ class Overlaps:
             if (entry := self.stale(t)) is not None:
                 node = getattr(known_by(t), "node", None)
                 taken = None if node is None or not is_view(node.op) else node.location
-                raise Untraceable(stale_read(t, entry.location, taken))
+                refuse(stale_read(t, entry.location, taken))
 
     def _ways_to(self, tensor: Tensor) -> list[Way]:
         """The arrays that a tensor is, or may be, a part of."""
@@ -280,12 +286,6 @@ def meet(some: np.ndarray | None, others: np.ndarray | None) -> bool:
         return True
 
 
-def known_by(tensor: Tensor) -> Hashable:
-    """What the same tensor, as another object, has in common with it."""
-    payload = tensor._payload
-    return payload if payload.__class__ is Value else tensor.serial
-
-
 # ---- traces and guards ----------------------------------------------------------------------------------
 
 
@@ -376,7 +376,10 @@ def _from_outside(value: Value) -> Sequence[Part]:
 def anew(tensor: Tensor, given: Any = None) -> Tensor:
     """What NumPy makes anew: a copy where it is `given` itself, or a view of memory that another tensor may have."""
     payload: Any = tensor._payload
-    shares = payload.__class__ is np.ndarray and payload.base is not None
+    if payload.__class__ is Value:
+        shares = payload.node is not None and is_view(payload.node.op)
+    else:
+        shares = payload.__class__ is np.ndarray and payload.base is not None
     return copied(tensor) if shares or payload is getattr(given, "_payload", None) else tensor
 
 

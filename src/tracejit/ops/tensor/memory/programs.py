@@ -20,12 +20,12 @@ _Answer = bool | str | None
 _decided: dict[int, tuple[weakref.ref[CodeType], _Answer]] = {}
 
 
-def is_program_for_numpy() -> bool:
-    """May what runs be a program for NumPy, in which parts of arrays are views, and ``x += v`` writes?
+def is_program_for_numpy(surely: bool = False) -> bool:
+    """May what runs be a program for NumPy, in which parts of arrays are views, and ``x += v`` writes? Is it `surely`?
 
     A function that names NumPy and nothing of this package is one; a function that names something of this package is
     none. Of one that names neither, its module tells, if that has one of both, and else who calls it; but where the
-    module has both, or neither, and the caller is no program for NumPy, nobody knows: the answer is yes, too.
+    module has both, or neither, and the caller is no program for NumPy, nobody knows: it may be one.
     """
     frame: FrameType | None = sys._getframe(1)
     nobody_knows = False
@@ -37,10 +37,10 @@ def is_program_for_numpy() -> bool:
                 entry = _decided[id(code)] = weakref.ref(code), _decide(code, frame.f_globals)
             answer = entry[1]
             if answer.__class__ is bool:
-                return bool(answer or nobody_knows)
+                return bool(answer and not nobody_knows) if surely else bool(answer or nobody_knows)
             nobody_knows = nobody_knows or answer is None
         frame = frame.f_back
-    return nobody_knows
+    return nobody_knows and not surely
 
 
 def _decide(code: CodeType, namespace: Mapping[str, Any]) -> _Answer:

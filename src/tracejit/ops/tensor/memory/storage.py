@@ -9,28 +9,31 @@ gets what it is now, or an error where only the running program could tell.
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ....core.errors import Untraceable, at, user_location
-from ....core.ir.graph import Graph
+from ....core.ir.graph import Value
 from ....core.seams import give_methods
+from ....core.spec import TensorSpec
 from ....core.tensor import Overwritten, Tensor, twin
 from ....core.tracing.dispatch import as_tensor, state
 from ....core.tracing.trace import Trace
-from ....core.tracing.transaction import remember
-from .made import from_the_start, whole_of
+from .logs import opened, saved_in_logs
+from .made import all_are_arrays, from_the_start, whole_of, with_arrays_from_the_start
+from .programs import is_program_for_numpy
+from .views import Put, View, memory_of, seen_by
 
-#: How a tensor is made of the array that it is a part of: ``view(whole)``.
-View = Callable[[Tensor], Tensor]
-#: The whole with another part: ``put(whole, part)``.
-Put = Callable[[Tensor, Any], Tensor]
+
+def known_by(tensor: Tensor) -> Any:
+    """What the same tensor, as another object, has in common with it."""
+    payload = tensor._payload
+    return payload if payload.__class__ is Value else tensor.serial
 
 
 class Member:
@@ -39,15 +42,28 @@ class Member:
     Nobody knows it any more when its tensor dies. What Python calls then is C code: Ctrl-C would be lost in a function.
     """
 
-    __slots__ = ("ref", "_end", "storage", "view", "put", "__weakref__")
+    __slots__ = ("ref", "_end", "storage", "view", "put", "_shown", "__weakref__")
 
-    def __init__(self, tensor: Tensor, storage: Storage, view: View | None, put: Put | None = None):
+    def __init__(
+        self,
+        tensor: Tensor,
+        storage: Storage,
+        view: View | None,
+        put: Put | None = None,
+        shown: np.ndarray | None = None,
+    ):
         key = id(tensor)
         self.ref: weakref.ref[Tensor] = weakref.ref(tensor, partial(_members.pop, key))
         self._end = weakref.ref(tensor, partial(storage.fresh.pop, key))
         self.storage = storage
         self.view = view
         self.put = put
+        self._shown = shown
+
+    @property
+    def memory(self) -> np.ndarray | None:
+        """What it would be in NumPy, which nobody looks into; None where the order of its elements is not known."""
+        return self.storage.memory if self.view is None else self._shown
 
 
 _members: dict[int, Member] = {}
@@ -68,11 +84,13 @@ class Storage:
         Arrays that may be this one.
     in_place : bool
         It is one of NumPy's to the program: parts of it are views, and ``+=`` writes to it.
+    first : (object, TensorSpec), or None
+        What it was known by as a tensor before anybody wrote to it.
     array : reference to numpy.ndarray, or None
         What it still is: that has a value of its own, and who holds it sees no tensor.
     """
 
-    __slots__ = ("now", "reason", "fresh", "maybe", "in_place", "array", "__weakref__")
+    __slots__ = ("now", "reason", "fresh", "maybe", "in_place", "array", "first", "_memory", "__weakref__")
 
     def __init__(self, now: Tensor | None, array: np.ndarray | None = None):
         self.now: Tensor | None = now
@@ -81,13 +99,28 @@ class Storage:
         self.maybe: list[weakref.ref[Storage]] = []
         self.in_place: bool = array is not None
         self.array: weakref.ref[np.ndarray] | None = None if array is None else weakref.ref(array)
+        self.first: tuple[Any, TensorSpec] | None = None if now is None else (known_by(now), now.spec)
+        self._memory: Any = False if array is None else np.empty_like(array)
 
-    def add(self, tensor: Tensor, view: View | None = None, put: Put | None = None) -> Member:
+    @property
+    def memory(self) -> np.ndarray | None:
+        """What it would be in NumPy; None where the order of its elements is not known."""
+        if self._memory is False:
+            self._memory = None if self.now is None else memory_of(self.now)
+        return self._memory
+
+    def add(
+        self,
+        tensor: Tensor,
+        view: View | None = None,
+        put: Put | None = None,
+        shown: np.ndarray | None = None,
+    ) -> Member:
         """Let a tensor stand for the array, or for a view of it."""
         old = _members.get(id(tensor))
         if old is not None:
             old.storage.fresh.pop(id(tensor), None)
-        member = _members[id(tensor)] = self.fresh[id(tensor)] = Member(tensor, self, view, put)
+        member = _members[id(tensor)] = self.fresh[id(tensor)] = Member(tensor, self, view, put, shown)
         return member
 
     def save(self) -> Callable[[], None]:
@@ -109,10 +142,7 @@ class Storage:
 
     def changes(self) -> None:
         """Something is about to be written."""
-        remember(("written", id(self)), self.save)
-        for log in _open.logs:
-            if id(self) not in log.saved:
-                log.saved[id(self)] = (self, self.save())
+        saved_in_logs(id(self), self.save, self)
 
     def becomes(self, now: Tensor | None, reason: str = "") -> None:
         """It holds something else from here on; None for what only the running program knows."""
@@ -172,58 +202,6 @@ class Storage:
             other.written()
 
 
-class Log:
-    """Which storages were written to while this was open; a context."""
-
-    def __init__(self) -> None:
-        self.saved: dict[int, tuple[Storage | None, Callable[[], None]]] = {}
-
-    def __enter__(self) -> Log:
-        _open.logs.append(self)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        _open.logs.remove(self)
-
-    def restore(self) -> None:
-        """Undo what was written; it may be written again."""
-        for _, restore in self.saved.values():
-            restore()
-
-    def storages(self) -> list[Storage]:
-        """Those that were written to."""
-        return [storage for storage, _ in self.saved.values() if storage is not None]
-
-
-def saved_in_logs(key: int, save: Callable[[], Callable[[], None]]) -> None:
-    """What else is known of writes is about to change: ``save()`` returns how to undo that."""
-    remember(("written", key), save)
-    for log in _open.logs:
-        if key not in log.saved:
-            log.saved[key] = (None, save())
-
-
-class _Open(threading.local):
-    def __init__(self) -> None:
-        self.logs: list[Log] = []
-        self.branches: list[Graph] = []
-
-
-_open = _Open()
-
-
-class inside_branch:
-    """What is written in this ``with`` block to an array from outside is handed on by the branch that it is in."""
-
-    def __enter__(self) -> None:
-        now = state.interpreter
-        assert isinstance(now, Trace)
-        _open.branches.append(now.graph)
-
-    def __exit__(self, *exc: object) -> None:
-        _open.branches.pop()
-
-
 # ---- tensors and their storages -------------------------------------------------------------------------
 
 
@@ -244,20 +222,34 @@ def named(x: Any) -> Tensor:
     if member is None:
         return as_tensor(x)
     tensor = twin(now(x))
-    member.storage.add(tensor, member.view, member.put)
+    member.storage.add(tensor, member.view, member.put, member.memory)
     return tensor
 
 
-def seen_as(part: Tensor, whole: Tensor, view: View, put: Put | None = None) -> None:
-    """`part` is the `view` of `whole`, and written to by `put`, if it may be."""
+def seen_as(
+    part: Tensor, whole: Tensor, view: View, put: Put | None = None, shown: np.ndarray | None = None
+) -> None:
+    """`part` is the `view` of `whole`, written to by `put`, if it may be, and `shown` as this in NumPy, if known."""
     member = stands_for(whole)
     around, outer = member.view, member.put
     if around is None:
-        member.storage.add(part, view, put)
+        member.storage.add(part, view, put, shown)
     elif put is None or outer is None:
-        member.storage.add(part, lambda x: view(around(x)))
+        member.storage.add(part, lambda x: view(around(x)), None, shown)
     else:
-        member.storage.add(part, lambda x: view(around(x)), lambda x, new: outer(x, put(around(x), new)))
+        member.storage.add(
+            part, lambda x: view(around(x)), lambda x, new: outer(x, put(around(x), new)), shown
+        )
+
+
+def shown_part(whole: Tensor, index: Any) -> np.ndarray | None:
+    """What ``whole[index]`` would be in NumPy, see :attr:`Member.memory`."""
+    member = member_of(whole)
+    memory = None if member is None else member.memory
+    try:
+        return None if memory is None else memory[index]
+    except (TypeError, IndexError):
+        return None
 
 
 def may_be(tensor: Tensor, storage: Storage) -> None:
@@ -279,15 +271,21 @@ def now(tensor: Tensor) -> Tensor:
         raise Untraceable(
             f"{_told('it was written to where only the running program gets')}{_REMEDY}{at(user_location())}"
         )
-    found = whole if member.view is None else member.view(whole)
+    found = whole
+    if member.view is not None:
+        with _among_themselves():
+            found = member.view(whole)
     if member.storage.in_place:
         found = twin(found)  # parts of it are views, too
-        member.storage.add(found, member.view, member.put)
+        member.storage.add(found, member.view, member.put, member.memory)
     return found
 
 
 def written(tensor: Tensor, new: Tensor) -> Tensor:
     """The tensor that a name gets that stood for `tensor`, when `new` is written over all of that."""
+    if state.interpreter is None:
+        for guard in state.guards:
+            guard.writing()
     member = stands_for(tensor)
     storage, view, put = member.storage, member.view, member.put
     storage.require_tensor()
@@ -295,13 +293,15 @@ def written(tensor: Tensor, new: Tensor) -> Tensor:
     if view is None:
         storage.becomes(twin(new))
     elif put is not None:
-        storage.becomes(twin(put(whole, new)))
+        with _among_themselves():
+            changed = put(whole, new)
+        storage.becomes(twin(changed))
     else:
         raise Untraceable(
             f"NumPy would write into the array that this is a part of\n{_REMEDY}{at(user_location())}"
         )
     storage.written()
-    storage.add(new, view, put)
+    storage.add(new, view, put, member.memory)
     return new
 
 
@@ -319,7 +319,7 @@ def _reached(storage: Storage) -> Tensor:
             f"program around it: pass it in and return it, or write to a copy, made with .copy(){at(user_location())}"
         )
     while inner is not None and inner.graph is not whole.value.graph:
-        if inner.graph not in _open.branches:
+        if inner.graph not in opened.branches:
             raise Untraceable(
                 "an array from outside of a compiled loop, or of a function that is traced on its own, is written to "
                 "inside under another name, as a part of it or by a function: assign to the name itself there, or "
@@ -340,10 +340,23 @@ def is_in_place(tensor: Any) -> bool:
     return member is not None and member.storage.in_place
 
 
+def are_arrays() -> bool:
+    """Are all tensors arrays of NumPy's to what runs?"""
+    meant = all_are_arrays() if state.interpreter is not None else bool(state.guards)
+    return meant and is_program_for_numpy(surely=True)
+
+
+def refuse(message: str) -> NoReturn:
+    """Raise an Untraceable; or trace again, if not done so before, with arrays whose views are written to with them."""
+    Trace.viewing = noted_view
+    with_arrays_from_the_start()
+    raise Untraceable(message)
+
+
 def in_place(tensor: Tensor) -> Tensor:
     """The tensor, which the program takes for an array of NumPy's from here on."""
     stands_for(tensor).storage.in_place = True
-    Trace.viewing = _noted_view
+    Trace.viewing = noted_view
     return tensor
 
 
@@ -365,7 +378,7 @@ def array_storage(x: np.ndarray, may_be: bool = True) -> Storage:
 def part_of_array(part: Tensor, x: np.ndarray, view: View, put: Put) -> None:
     """`part` is the `view` of an array of NumPy's, and written to by `put`."""
     array_storage(x, may_be=False).add(part, view, put)
-    Trace.viewing = _noted_view
+    Trace.viewing = noted_view
 
 
 def _checksum(x: np.ndarray) -> int:
@@ -401,10 +414,35 @@ def array_written(x: np.ndarray) -> None:
     entry[1].written()
 
 
-def _noted_view(op: Any, inputs: Sequence[Tensor], result: Tensor) -> None:
-    """What ops make of an array of NumPy's may be a view or a copy to the program; who knows says so later."""
-    if "numpy_view" in op.traits and result.__class__ is Tensor and result.ndim and is_in_place(inputs[0]):
-        seen_as(result, inputs[0], _view_or_copy)
+class _among_themselves:
+    """What views are made of in this ``with`` block is no array that the program has."""
+
+    def __enter__(self) -> None:
+        opened.inside += 1
+
+    def __exit__(self, *exc: object) -> None:
+        opened.inside -= 1
+
+
+def noted_view(
+    op: Any, inputs: Sequence[Tensor], attrs: Mapping[str, Any], result: Tensor, surely: bool = False
+) -> None:
+    """What ops make of an array of NumPy's may be a view or a copy to the program; `surely`, the first input is one."""
+    if "numpy_view" not in op.traits or result.__class__ is not Tensor or not result.ndim or opened.inside:
+        return
+    whole = inputs[0]
+    if not whole.ndim:
+        return  # NumPy's numbers are copies
+    if not is_in_place(whole):
+        if not surely and not are_arrays():
+            return
+        in_place(whole)
+    with _among_themselves():
+        seen = seen_by(op, inputs, attrs, stands_for(whole).memory)
+    if seen is True:
+        seen_as(result, whole, _view_or_copy)
+    elif seen is not False:
+        seen_as(result, whole, *seen)
 
 
 def _view_or_copy(whole: Tensor) -> Tensor:
