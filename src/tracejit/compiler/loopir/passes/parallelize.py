@@ -23,7 +23,7 @@ from ..scalar_ops import SCALAR_OPS
 from ..statement import Statement
 
 LEAST = 20_000_000
-"""Picoseconds of work below which a loop stays whole, and a nest that folds everything; other nests at half of it."""
+"""Picoseconds of work below which a nest or a loop stays whole."""
 PRIVATE = 1 << 21
 """Bytes that a thread has to itself."""
 STRIP = 2048
@@ -189,7 +189,7 @@ def of_nest(nest: Nest, mentions: Counter[Buffer]) -> Parallel | None:
         return None
     cost = iteration_cost(nest)
     total = cost * line.size
-    if isinstance(total, int) and total < (LEAST if folds else LEAST // 2):
+    if isinstance(total, int) and total < LEAST:
         return None
     inside = [*walk(nest.body), *(() if folds else walk(nest.tail))]
     if not all(isinstance(s, _INSIDE) for s in inside):
