@@ -92,12 +92,42 @@ def test_orthonormal_columns(how, mode):
             np.testing.assert_allclose(np.abs(found[0]), np.abs(scipy_linalg.qr(a, mode="r")[0]), atol=1e-12)
 
 
+@modes
+@pytest.mark.parametrize("how", ["full", "economic", "r"])
+def test_columns_by_what_is_left_of_them(how, mode):
+    of_rank_2 = TALL[:, :2] @ TALL[:2, :2].T @ np.arange(1.0, 7.0).reshape(2, 3)
+    for a in (SQUARE, TALL, WIDE, COMPLEX, of_rank_2, np.zeros((2, 3)), np.zeros((0, 3)), TALL.astype(np.float32)):
+        found = mode(lambda a: linalg.qr(a, mode=how, pivoting=True))(a)
+        wanted = scipy_linalg.qr(a, mode=how, pivoting=True)
+        assert [(x.shape, x.dtype) for x in found] == [(x.shape, x.dtype) for x in wanted]
+        near = 1e-5 if a.dtype == np.float32 else 1e-12
+        np.testing.assert_array_equal(found[-1], wanted[-1])
+        np.testing.assert_allclose(np.abs(found[-2]), np.abs(wanted[-2]), atol=near)
+        if how != "r":
+            np.testing.assert_allclose(found[0] @ found[1], a[:, wanted[-1]], atol=near)
+    stack = np.stack([SQUARE, SYMMETRIC])
+    factors = lambda a: linalg.qr(a, mode=how, pivoting=True)
+    for x, y in zip(factors(stack), tf.vmap(factors)(stack), strict=True):
+        np.testing.assert_array_equal(x, y)
+        assert x.shape[0] == 2
+
+
+@modes
+def test_columns_that_are_not_finite(mode):
+    q, r, order = mode(lambda a: linalg.qr(a, pivoting=True))(np.array([[1.0, np.nan], [2.0, 0.0]]))
+    assert np.isnan(q).all() and np.isnan(r[0]).any() and sorted(order.numpy()) == [0, 1]
+
+
 def test_vectors_of_values():
     u, s, vh = linalg.svd(TALL)
     np.testing.assert_allclose(u[:, :3] @ (s[:, None] * vh), TALL, atol=1e-12)
     assert u.shape == (5, 5)
     values, vectors = linalg.eigh(SYMMETRIC)
     np.testing.assert_allclose(SYMMETRIC @ vectors, vectors * values, atol=1e-11)
+
+
+def _pivoted(a):
+    return linalg.qr(a, mode="economic", pivoting=True)
 
 
 DIFFERENTIATED = {
@@ -124,6 +154,8 @@ DIFFERENTIATED = {
     "polar of equal values": (lambda a: tf.reduce_sum(tf.sin(linalg.polar(a, "left")[0])), (2.0 * np.eye(3),)),
     "expm_frechet": (lambda a, e: tf.reduce_sum(tf.sin(linalg.expm_frechet(a, e)[1])), (SQUARE / 4, SYMMETRIC / 9)),
     "R of QR": (lambda a: tf.reduce_sum(tf.sin(linalg.qr(a, mode="r")[0])), (TALL,)),
+    "QR by columns": (lambda a: sum(tf.reduce_sum(tf.sin(x)) for x in _pivoted(a)[:2]), (TALL,)),
+    "R of a wide matrix": (lambda a: tf.reduce_sum(tf.sin(_pivoted(a)[1])), (WIDE,)),
     "toeplitz": (lambda c, r: tf.reduce_sum(tf.sin(linalg.toeplitz(c, r)) ** 2), (C, R)),
     "hankel": (lambda c, r: tf.reduce_sum(tf.sin(linalg.hankel(c, r)) ** 2), (C, R)),
     "circulant": (lambda c: tf.reduce_sum(tf.sin(linalg.circulant(c)) ** 2), (C,)),

@@ -113,11 +113,13 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0) -> Tensor:
     return ops.reshape(found, shape=y.shape)
 
 
-def qr(a: Any, *, mode: str = "full") -> tuple[Tensor, ...]:
+def qr(a: Any, *, mode: str = "full", pivoting: bool = False) -> tuple[Tensor, ...]:
     """Q with orthonormal columns and the upper triangular R with ``Q @ R = a``, of matrices `a` ``(..., m, n)``.
 
     Floats or complex numbers. `mode` is "full" for a square Q, whose columns beyond the first n have no derivative,
-    "economic", or "r" for ``(R,)``, of the size of `a`. ValueError for others, ShapeError for vectors.
+    "economic", or "r" for ``(R,)``, of the size of `a`. With `pivoting` the int32 numbers P of columns come last, for
+    which ``Q @ R = a[..., P]`` and the diagonal of R falls; derivatives keep the order. ValueError for other modes,
+    ShapeError for vectors.
 
     Examples
     --------
@@ -128,11 +130,17 @@ def qr(a: Any, *, mode: str = "full") -> tuple[Tensor, ...]:
     """
     if mode not in ("full", "economic", "r"):
         raise ValueError(f"mode is 'full', 'economic' or 'r', got {mode!r}{at(user_location())}")
+    order: tuple[Tensor, ...] = ()
+    if pivoting:
+        a = wide_floats(a)
+        order = (matrices.of_matrices(ops.column_order, a),)
+        axis = len(a.shape) - 2
+        a = turned(ops.gather(turned(a), order[0], axis=axis, batch_dims=axis))
     factors = spectra.qr(a, "complete" if mode == "full" else "reduced")
     if mode != "r":
-        return factors.Q, factors.R
+        return factors.Q, factors.R, *order
     rows, k = factors.Q.shape[-2], factors.R.shape[-2]
-    return (pad(factors.R, [*[(0, 0)] * (len(factors.R.shape) - 2), (0, rows - k), (0, 0)]),)
+    return pad(factors.R, [*[(0, 0)] * (len(factors.R.shape) - 2), (0, rows - k), (0, 0)]), *order
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:

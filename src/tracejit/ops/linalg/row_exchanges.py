@@ -1,6 +1,6 @@
-"""LU factors of matrices of any shape by elimination with exchanges of rows, as LAPACK does it.
+"""LU factors of matrices of any shape by elimination with exchanges of rows, and the order of columns for QR factors.
 
-The choice of rows has no derivative, the factors have one where no pivot is zero.
+Both are chosen as LAPACK does it. The choice has no derivative, the factors have one where no pivot is zero.
 """
 
 from __future__ import annotations
@@ -137,6 +137,46 @@ def lu(a: TensorSpec) -> tuple[TensorSpec, ...]:
     *lead, m, n = a.shape
     pivots = TensorSpec((*lead, minimum(m, n)), _INT32)
     return a, pivots, TensorSpec((*lead, m), _INT64)
+
+
+# ---- columns --------------------------------------------------------------------------------------------
+
+
+def _largest_first(a: np.ndarray) -> np.ndarray:
+    """Columns by what is left of them when those before are taken off, by Householder's reflections."""
+    rest = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+    m, n = a.shape
+    order = np.arange(n, dtype=_INT32)
+    with np.errstate(all="ignore"):
+        for k in range(min(m, n)):
+            other = k + int(np.argmax(np.linalg.norm(rest[k:, k:], axis=0)))
+            order[[k, other]] = order[[other, k]]
+            rest[:, [k, other]] = rest[:, [other, k]]
+            v = rest[k:, k].copy()
+            size = np.linalg.norm(v)
+            if not 0.0 < size < np.inf:
+                break  # the columns that are left are zero, or not finite
+            v[0] += size * (v[0] / abs(v[0]) if v[0] else 1.0)
+            v /= np.linalg.norm(v)
+            rest[k:, k:] -= 2.0 * np.outer(v, v.conj() @ rest[k:, k:])
+    return order
+
+
+@defop(
+    vjp=(None,),
+    kernel=one_by_one(_largest_first),
+    lower=Callback(),
+    batch=by_stacks("column_order"),
+    traits=("expensive", "internal"),
+)
+def column_order(a: TensorSpec) -> TensorSpec:
+    """The int32 numbers of the columns of matrices ``(..., m, n)``, each time the one of which most is left.
+
+    Stacks are of float32 or float64. ShapeError for vectors.
+    """
+    known = len(floating(a).shape) == 2 or (len(a.shape) > 2 and a.dtype in KNOWN)
+    require(known, f"takes a matrix, got {shape_text(a.shape)}")
+    return TensorSpec((*a.shape[:-2], a.shape[-1]), _INT32)
 
 
 def _ordered(numbers: np.ndarray, *, count: int, inverse: bool = False) -> np.ndarray:
