@@ -21,7 +21,8 @@ def arguments() -> dict[str, tuple[np.ndarray, ...]]:
     a, b = random.uniform(0.1, 20.0, (2, COUNT))
     x, share = random.uniform(0.1, 30.0, COUNT), random.uniform(0.0, 1.0, COUNT)
     one = dict.fromkeys(("erfcx", "dawsn", "j0", "y1", "expi", "exp1", "sici", "fresnel", "spence"), (x,))
-    return {"gammainc": (a, x), "gammaincc": (a, x), "betainc": (a, b, share), "zeta": (a + 1.0, x), **one}
+    several = {"betainc": (a, b, share), "voigt_profile": (x - 15.0, a, b)}
+    return {"gammainc": (a, x), "gammaincc": (a, x), "zeta": (a + 1.0, x), **several, **one}
 
 
 def slope(function: Callable[..., Any], grad: Any, total: Any) -> Callable[..., Any]:

@@ -45,6 +45,8 @@ def arguments(name: str) -> list[np.ndarray]:
     """Points in every part of the domain, and at its ends."""
     if name in ("gammainc", "gammaincc", "gamma_density"):
         parts = around(A), grid(ENDS, ENDS)
+    elif name.startswith("faddeeva"):
+        parts = grid(np.append(X, -X), np.append(X, [0.0, 1e-9])), grid(ENDS, ENDS)
     elif name == "zeta":
         parts = grid(np.array([1.001, 1.5, 4.0, 60.0]), X), grid(ENDS, ENDS)
     elif name in ("betainc", "beta_density"):
@@ -59,6 +61,7 @@ WAVES = ("sine_integral", "cosine_integral", "fresnel_sin", "fresnel_cos")
 ATTRIBUTES: dict[str, list[dict[str, Any]]] = {
     **{f: [{"order": n} for n in range(4)] for f in ("gammainc", "zeta")},
     **{f: [{"order": n} for n in range(2)] for f in ("gammaincc", "gamma_density")},
+    **{f: [{"order": n} for n in range(4)] for f in ("faddeeva_real", "faddeeva_imag")},
     "betainc": [{"orders": pair} for pair in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 1))],
     "beta_density": [{"orders": pair} for pair in ((0, 0), (1, 0))],
     "bessel_j": [{"order": n} for n in (0, 1, 2, 40)],
@@ -280,6 +283,23 @@ def test_slopes_of_waves_where_quotients_cancel() -> None:
     assert tf.grad(tf.grad(OPS["sine_integral"]))(zero).item() == 0.0
 
 
+def test_the_parts_of_faddeevas_function_by_mpmath() -> None:
+    """Derivatives of higher order lose digits up to where the asymptotic series begins."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 7, 40), rng.uniform(0, 40, 20), [0.0, 0.0, 5.117, 0.2558, 27.9, 28.1, 1e5]])
+    y = np.concatenate([10 ** rng.uniform(-12, 1, 40), rng.uniform(0, 40, 20), [0.0, 1e-3, 0.0, 0.0, 0.5, 0.5, 1e-3]])
+    with mp.workdps(60):
+        for a, b in zip(x.tolist(), y.tolist(), strict=True):
+            z = mp.mpc(a, b)
+            w = [mp.exp(-z * z) * mp.erfc(-1j * z)]
+            w.append(2j / mp.sqrt(mp.pi) - 2 * z * w[0])
+            w.append(-2 * z * w[1] - 2 * w[0])
+            for order, bound in enumerate((5e-14, 2e-11, 1e-8)):
+                for name, wanted in (("faddeeva_real", w[order].real), ("faddeeva_imag", w[order].imag)):
+                    found = OPS[name](tf.constant(a, "float64"), tf.constant(b, "float64"), order=order).item()
+                    assert abs(found - wanted) <= bound * abs(wanted), (name, order, a, b)
+
+
 # ---- derivatives along parameters -------------------------------------------------------------------------
 
 
@@ -350,6 +370,7 @@ def test_they_leave_the_process(tmp_path: Path) -> None:
             tf.math.polygamma(3, x),
             tf.scipy.special.jn(3, x),
             tf.scipy.special.expi(x) + tf.scipy.special.dawsn(x) + tf.scipy.special.erfcx(x),
+            tf.scipy.special.voigt_profile(x, a, 0.5) + tf.math.real(tf.scipy.special.wofz(x)),
             sum(tf.scipy.special.sici(x)) + sum(tf.scipy.special.fresnel(x)) + tf.scipy.special.spence(x),
         )
         return tf.reduce_sum(tf.stack(values) ** 2)

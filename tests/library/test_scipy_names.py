@@ -29,6 +29,8 @@ ARGUMENTS = {
     "multigammaln": (X + 3, 2),
     "betainc": (X, Y, X / 3),
     "zeta": (Y + 1.5, X),
+    "wofz": (Z + 1j * Y,),
+    "voigt_profile": (Z, X, Y),
 }
 
 
@@ -37,7 +39,7 @@ def test_special_functions(name):
     arguments = ARGUMENTS.get(name, (X,))
     found, wanted = getattr(special, name)(*arguments), getattr(scipy_special, name)(*arguments)
     for one, value in zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]:
-        assert one.dtype == np.float64
+        assert one.dtype == (np.complex128 if name == "wofz" else np.float64)
         np.testing.assert_allclose(one, value, rtol=1e-11, atol=1e-14)
 
 
@@ -66,6 +68,12 @@ def test_special_functions(name):
         ("dawsn", ([0.0, -0.0, 0.99, -1.01, 7.0, 50.5, -1e9, np.inf, np.nan],)),
         ("erfcx", ([0.0, -3.0, -27.0, 0.99, 7.0, 50.5, 1e9, np.inf, -np.inf, np.nan],)),
         *((name, ([0.0, -0.0, 0.3, -1.39, 3.0, 50.5, 1e9, np.inf, np.nan],)) for name in ("sici", "fresnel")),
+        ("wofz", ([0.0, 3.0, 2.0 - 1e-3j, -1.0 - 2.0j, 30.0 - 29.0j, 1e200 + 1e-3j, 1e-300j],)),
+        (
+            "voigt_profile",
+            ([0.0, 1.0, -2.0, np.inf, np.nan, 3.0], [1.0, 0.5, 2.0, 1.0, 1.0, 0.01], [0.0, 1.0, 0.3, 1.0, 1.0, 0.02]),
+        ),
+        ("voigt_profile", ([0.0, 1.0, -2.0, np.inf, 0.0, 1.0], 0.0, [1.0, 2.0, 0.5, 1.0, 0.0, 0.0])),
         ("spence", ([0.0, 0.3, 0.5, 1.0, 1.3, 2.0, 3.0, 1e9, -1.0, np.nan],)),
         ("rel_entr", ([0.0, 0.0, 1.0, -1.0, 1.0, 1.0, 2.0, 0.0], [0.0, 2.0, 0.0, 1.0, -1.0, np.nan, 1e-320, np.inf])),
         ("kl_div", ([0.0, 0.0, 1.0, -1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0, -1.0, np.nan, np.inf])),
@@ -127,6 +135,8 @@ SMOOTH = {
     **dict.fromkeys(("exp1", "expi", "factorial", "log_expit", "dawsn", "erfcx"), (np.array([0.3, 1.2, 4.0, 19.0]),)),
     **dict.fromkeys(("sici", "fresnel"), (np.array([-2.7, 0.4, 1.2, 5.5]),)),
     "spence": (np.array([0.3, 0.9, 1.2, 4.0]),),
+    "voigt_profile": (Z, X, Y),
+
     "expn": (np.array([0.3, 1.2, 4.0, 19.0]),),
     **dict.fromkeys(("rel_entr", "kl_div"), (X, Y)),
     **dict.fromkeys(("huber", "pseudo_huber"), (Y, np.array([-3.0, 0.2, 1.0, -0.1]))),
@@ -262,3 +272,31 @@ def test_convolution_along_some_axes():
         signal.convolve(x, y, axes=([0, 1], [1]))
     with pytest.raises(ValueError, match="mode is full, valid or same, got 'wide'"):
         signal.convolve(x, x, "wide")
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_derivatives_of_a_density_without_its_normal_part(mode):
+    """At a deviation of 0: those of small deviations, which are even; Cauchy's density spreads as heat does."""
+    f = lambda s: tf.reduce_sum(special.voigt_profile(Z, s, Y + 0.5) * np.cos(X))
+    zero = tf.constant(0.0, "float64")
+    first, second = mode(tf.grad(f))(zero), mode(tf.grad(tf.grad(f)))(zero)
+    assert float(first) == 0.0
+    h = 1e-3
+    density = lambda s: np.sum(scipy_special.voigt_profile(Z, s, Y + 0.5) * np.cos(X))
+    wanted = 2 * (density(h) - density(0.0)) / h**2
+    assert float(second) == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, tf.function], ids=["eager", "compiled"])
+def test_slopes_of_faddeevas_function(mode):
+    """Along the real and the imaginary axis, above the real line, on it and below it."""
+    x, y = np.array([0.3, -1.2, 2.0, 0.7, 9.0]), np.array([0.4, 0.0, -0.5, -2.0, 30.0])
+    first = lambda x, y: tf.math.real(special.wofz(tf.complex(x, y)))
+    second = lambda x, y: tf.math.imag(special.wofz(tf.complex(x, y)))
+    z = x + 1j * y
+    slope = 2j / np.sqrt(np.pi) - 2 * z * scipy_special.wofz(z)
+    ways = np.cos(X[0] * np.arange(5.0))
+    for f, along_x, along_y in ((first, slope.real, -slope.imag), (second, slope.imag, slope.real)):
+        found = mode(tf.grad(lambda x, y, f=f: tf.reduce_sum(f(x, y) * ways), argnums=(0, 1)))(x, y)
+        np.testing.assert_allclose(found[0], along_x * ways, rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(found[1], along_y * ways, rtol=1e-9, atol=1e-13)

@@ -144,7 +144,7 @@ def lu(a: TensorSpec) -> tuple[TensorSpec, ...]:
 
 def _largest_first(a: np.ndarray) -> np.ndarray:
     """Columns by what is left of them when those before are taken off, by Householder's reflections."""
-    rest = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+    rest: Any = a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
     m, n = a.shape
     order = np.arange(n, dtype=_INT32)
     with np.errstate(all="ignore"):

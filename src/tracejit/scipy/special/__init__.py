@@ -18,7 +18,7 @@ from ...numpy.conversion import array, floats, two_floats
 from ...ops.elementwise.arithmetic import matched
 from ...ops.elementwise.special import unscaled
 from . import _further
-from ._further import fresnel, log_softmax, sici, softmax
+from ._further import fresnel, log_softmax, sici, softmax, voigt_profile, wofz
 
 __all__ = [
     "beta",
@@ -75,6 +75,8 @@ __all__ = [
     "sici",
     "softmax",
     "spence",
+    "voigt_profile",
+    "wofz",
     "xlog1py",
     "xlogy",
     "y0",

@@ -11,9 +11,11 @@ import numpy as np
 from ...core.op import ops
 from ...core.tensor import Tensor
 from ...nn import activations
-from ...numpy.conversion import floats
+from ...numpy.conversion import floats, wide_floats
 from ...numpy.elements.elementwise import hypot
+from ...numpy.making import zeros_like
 from ...ops.arrays.reduce import one_axis
+from ...ops.elementwise.arithmetic import matched
 from ...ops.elementwise.formulas.gamma_family import stirling_rest
 
 #: Up to here whole numbers are told apart from their neighbours in spite of rounding.
@@ -191,3 +193,62 @@ def fresnel(z: Any) -> tuple[Tensor, Tensor]:
     """
     given = floats(z)
     return ops.fresnel_sin(given), ops.fresnel_cos(given)
+
+
+def wofz(z: Any) -> Tensor:
+    """Faddeeva's function ``exp(-z**2) erfc(-i z)`` of each element of `z`, complex; float32 gives complex64.
+
+    Infinite where it is too large, far below the real line. DtypeError for strings.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import special
+    >>> print(special.wofz([1j, 1.0]))
+    tf.Tensor([0.42758358+0.j         0.36787944+0.60715771j], shape=(2,), dtype=complex128)
+    """
+    x: Any = wide_floats(z)
+    x = x if x.dtype.kind == "c" else ops.complex(x, zeros_like(x))
+    a, b = ops.real(x), ops.imag(x)
+    below = ops.less(b, 0.0)
+    height = ops.where(below, -b, b)
+    first, second = ops.faddeeva_real(a, height, order=0), ops.faddeeva_imag(a, height, order=0)
+    p, q = ops.where(below, a, 0.0), ops.where(below, b, 0.0)
+    size, turn = 2.0 * ops.exp((q - p) * (q + p)), 2.0 * p * q
+    real = ops.where(below, size * ops.cos(turn) - first, first)
+    return ops.complex(real, ops.where(below, second - size * ops.sin(turn), second))
+
+
+def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Tensor:
+    """The density at `x` of a normal variable of deviation `sigma` and one of Cauchy's of half width `gamma`, added up.
+
+    Floats; all three broadcast, and derivatives go along each. Where `sigma` is 0 it is Cauchy's density, where `gamma`
+    is 0 the normal one, and NaN where either is negative. DtypeError for complex numbers and strings, ShapeError where
+    they do not broadcast.
+
+    Examples
+    --------
+    >>> from tracejit.scipy import special
+    >>> print(special.voigt_profile([0.0, 1.0], 1.0, 0.5))
+    tf.Tensor([0.27895547 0.20017964], shape=(2,), dtype=float64)
+    """
+    place, deviation, width = matched(tuple(floats(v) for v in (x, sigma, gamma)), {})[0]
+    none = ops.equal(deviation, 0.0)
+    scale = 1.0 / (math.sqrt(2.0) * ops.where(none, 1.0, deviation))
+    usual = ops.faddeeva_real(place * scale, width * scale, order=0) * scale / math.sqrt(math.pi)
+    usual = ops.where(ops.less(deviation, 0.0), np.nan, usual)
+    return ops.where(none, _without_normal(place, deviation, width, none), usual)
+
+
+def _without_normal(x: Any, deviation: Any, width: Any, none: Any) -> Any:
+    """For deviations of 0, with the terms of their powers that derivatives up to the fifth need."""
+    point = ops.logical_and(ops.equal(x, 0.0), ops.equal(width, 0.0))
+    away = ops.where(ops.logical_and(none, ops.logical_not(point)), x, 1.0)
+    inverse = 1.0 / (away * away + width * width)
+    share = width * width * inverse
+    rest = 1.0 - share
+    second = (6.0 * rest - 2.0 * share) * inverse
+    fourth = 24.0 * (5.0 * rest * rest - 10.0 * rest * share + share * share) * inverse * inverse
+    s2 = deviation * deviation
+    density = width / math.pi * inverse * (1.0 + 0.5 * s2 * second + 0.125 * s2 * s2 * fourth)
+    density = ops.where(ops.less(width, 0.0), np.nan, density)
+    return ops.where(point, np.inf, density)

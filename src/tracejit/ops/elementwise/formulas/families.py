@@ -11,6 +11,7 @@ from typing import Any
 
 from .bessel_functions import bessel_ive, bessel_j, bessel_y
 from .exponential_integrals import dawsn, erfcx, expi, expn
+from .faddeeva_parts import faddeeva_part
 from .gamma_family import hurwitz
 from .incomplete_integrals import beta, beta_term, gamma_term, gammas
 from .oscillating_integrals import cosine_integral, fresnel_cos, fresnel_sin, sine_integral, spence
@@ -207,3 +208,16 @@ def zeta(order: int) -> Rule:
         return of.select(valid, found, end)
 
     return rule
+
+
+# ---- Faddeeva's function ----------------------------------------------------------------------------------
+
+
+@_family(2, 1)
+def faddeeva_real(order: int) -> Rule:
+    return faddeeva_part(0, order)
+
+
+@_family(2, 1)
+def faddeeva_imag(order: int) -> Rule:
+    return faddeeva_part(1, order)
