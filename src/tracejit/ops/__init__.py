@@ -21,7 +21,7 @@ _LATER = {
     "control.tangents": "custom_tangents",
     "elementwise.bessel": "bessel_j bessel_y bessel_ive",
     "elementwise.integrals.exponential": "expn expi dawsn erfcx",
-    "elementwise.integrals.faddeeva_parts": "faddeeva_real faddeeva_imag",
+    "elementwise.integrals.upper_plane": "faddeeva_real faddeeva_imag",
     "elementwise.integrals.oscillating": "sine_integral cosine_integral fresnel_sin fresnel_cos spence",
     "elementwise.integrals.incomplete": "gamma_density gammainc gammaincc beta_density betainc zeta",
     "elementwise.special": "lgamma digamma trigamma polygamma xlogy xlog1py erfinv ndtri bessel_i0e bessel_i1e",

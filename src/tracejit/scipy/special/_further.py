@@ -219,11 +219,28 @@ def wofz(z: Any) -> Tensor:
 
 
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Tensor:
-    """The density at `x` of a normal variable of deviation `sigma` and one of Cauchy's of half width `gamma`, added up.
+    """The density of the sum of a normal variable and one of Cauchy's; derivatives go along every argument.
 
-    Floats; all three broadcast, and derivatives go along each. Where `sigma` is 0 it is Cauchy's density, where `gamma`
-    is 0 the normal one, and NaN where either is negative. DtypeError for complex numbers and strings, ShapeError where
-    they do not broadcast.
+    Parameters
+    ----------
+    x : tensor-like
+        Where. All three are real and broadcast; of integers they are float64.
+    sigma : tensor-like
+        Deviation of the normal variable; of 0 the density is Cauchy's.
+    gamma : tensor-like
+        Half width of the other one; of 0 the density is the normal one.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape, floats; NaN where a deviation or width is negative.
+
+    Raises
+    ------
+    DtypeError
+        For complex numbers and strings.
+    ShapeError
+        Where the arguments do not broadcast.
 
     Examples
     --------
