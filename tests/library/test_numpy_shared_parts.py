@@ -306,7 +306,6 @@ REFUSED = {
     a_view_as_an_attribute: frozenset(MODES),
     rows_that_a_generator_gives: frozenset(MODES),
     a_method_that_adds: frozenset(MODES),
-    an_operator_as_a_function: frozenset(MODES),
     a_row_that_is_given_away: frozenset(["grad"]),
     one_of_two_rows: TRACED,
     a_view_that_a_loop_changes: TRACED,

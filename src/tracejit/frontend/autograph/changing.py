@@ -16,8 +16,9 @@ from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.memory.programs import require_fits
 from ...ops.tensor.memory.shared import note_written
+from ...ops.tensor.memory.storage import are_arrays
 from ...ops.tensor.numpy_protocol import needing
-from .parts import BINARY, set_item_shared
+from .parts import BINARY, augmented, set_item_shared
 
 #: Functions of NumPy's that are called from here compare sizes for the program, see `core.asking`.
 COMPARES_FOR_CALLERS = True
@@ -105,6 +106,8 @@ def _operator(theirs: Callable[..., Any]) -> Callable[..., Any]:
     def converted(a: Any, b: Any, /) -> Any:
         if not isinstance(a, Tensor):
             return theirs(a, b)
+        if a.ndim and are_arrays():
+            return augmented(_SIGNS[theirs], a, b)
         old, new = as_tensor(a), theirs(a, b)
         note_written(old, new)
         return new
@@ -112,6 +115,7 @@ def _operator(theirs: Callable[..., Any]) -> Callable[..., Any]:
     return converted
 
 
+_SIGNS = {theirs: sign for sign, theirs in BINARY.items()}
 #: What writes into its first argument, and what converted functions call in its place.
 WRITING: dict[Any, Callable[..., Any]] = {
     **{
@@ -127,8 +131,21 @@ WRITING: dict[Any, Callable[..., Any]] = {
 
 
 def in_place_method(x: Any, name: str) -> Callable[..., Any]:
-    """``x.sort`` or ``x.partition``, whose result nobody takes: of a tensor what writes it over the tensor."""
-    method: Callable[..., Any] = getattr(x, name)
-    if not isinstance(x, Tensor):
-        return method
-    return lambda *args, **kwargs: set_item_shared(method(*args, **kwargs), x, (...,))
+    """``x.sort``, ``x.fill`` and the like, whose result nobody takes: of a tensor what writes it over the tensor."""
+    if isinstance(x, Tensor) and name in ("sort", "partition"):
+        method = getattr(x, name, None) or functools.partial(numpy_function(name), x)
+        return lambda *args, **kwargs: set_item_shared(method(*args, **kwargs), x, (...,))
+    if name == "fill" and isinstance(x, (Tensor, np.ndarray)):
+        return functools.partial(_filled, x)
+    if name == "put" and isinstance(x, Tensor):
+        return functools.partial(WRITING[np.put], x)
+    found: Callable[..., Any] = getattr(x, name)
+    return found
+
+
+def _filled(x: Any, value: Any) -> None:
+    """``x.fill(value)``."""
+    if isinstance(x, Tensor) or needing(value) is not None:
+        set_item_shared(value, x, (...,))
+    else:
+        x.fill(value)

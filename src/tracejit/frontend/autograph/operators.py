@@ -23,6 +23,7 @@ from ...core.op import ops
 from ...core.seams import converted_calls
 from ...core.tracing.dispatch import is_tracing
 from ...core.tracing.transaction import Attempt, Unwinding
+from ...ops.tensor.memory.storage import are_arrays
 from ..structure import flatten_values
 from .builtins import subject_of
 from .calls import callee, eager_callee
@@ -258,7 +259,8 @@ def _over_rows(over: Looped, body: Body, going: Body | None, carried: Carried) -
             return
         except (TypeError, TraceError) as error:
             reason = error.error if type(error) is TraceError else error
-            if over.length is None or not isinstance(reason, TypeError):
+            shared = isinstance(reason, Untraceable) and are_arrays()  # written out, each row is a view
+            if over.length is None or not (isinstance(reason, TypeError) or shared):
                 raise
             attempt.rollback()
             refused = error

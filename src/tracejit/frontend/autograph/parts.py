@@ -20,9 +20,9 @@ from ...core.tracing.dispatch import as_tensor
 from ...ops.tensor.at import At
 from ...ops.tensor.memory.holders import alone
 from ...ops.tensor.memory.made import from_the_start, whole_of
-from ...ops.tensor.memory.programs import in_its_place
+from ...ops.tensor.memory.programs import in_its_place, is_program_for_numpy
 from ...ops.tensor.memory.shared import note_written
-from ...ops.tensor.memory.storage import are_arrays, array_written, is_in_place, written
+from ...ops.tensor.memory.storage import are_arrays, array_written, begin_with_arrays, is_in_place, written
 from ...ops.tensor.numpy_protocol import needing
 from ...ops.tensor.writing import refuse_shared
 from .arrays import fillable
@@ -114,7 +114,7 @@ def _keep(owner: Any, name: str, new: Any) -> None:
 
 def _require_container(x: Any, changed: Any = None) -> None:
     """Raise where `x` is no container that changes in place, but would have to be another one, or has `changed` to."""
-    if is_in_place(x):
+    if is_in_place(x) or (isinstance(x, Tensor) and _is_array(x)):
         return  # whoever reads it sees what is written
     if isinstance(x, Tensor) or not (changed is None or changed is x):
         raise TypeError(
@@ -131,10 +131,21 @@ def _changed(x: Any, indices: Sequence[Any], change: Change) -> Any:
     part = item_of(x, index)
     new = _changed(part, inner, change)
     if new is not part and isinstance(x, tuple) and isinstance(part, Tensor):
+        if _is_array(part):
+            return x
         raise TypeError(
             f"a tuple cannot be given the changed tensor: keep what is written to in a list{at(user_location())}"
         )
     return x if new is part else _set(x, index, new)
+
+
+def _is_array(x: Tensor) -> bool:
+    """Does who reads this see what is written to it? It is traced again where that can be."""
+    if is_in_place(x) or are_arrays():
+        return True
+    if is_program_for_numpy(surely=True):
+        begin_with_arrays()
+    return False
 
 
 def _place(x: Tensor, index: Any) -> Any:

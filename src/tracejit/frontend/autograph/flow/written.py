@@ -26,6 +26,7 @@ from ....ops.tensor.memory.storage import (
     known_by,
     may_be,
     member_of,
+    refuse,
     stands_for,
 )
 from ...structure import flatten_values as flatten
@@ -338,7 +339,7 @@ class WrittenInLoop:
                 if {a, b} <= held.keys()
             )
         ):
-            raise Untraceable(
+            refuse(
                 "an iteration of this loop writes to a part of an array that a later one reads under another name, and "
                 f"would show that in NumPy: write to the whole by its name, a[i] = v{at(user_location())}"
             )

@@ -41,7 +41,7 @@ OPERATORS: dict[type[ast.operator], str] = {
 
 OPERATORS_NAME = "_ag"
 #: Methods that change an array of NumPy's.
-IN_PLACE = frozenset(("sort", "partition"))
+IN_PLACE = frozenset(("sort", "partition", "fill", "put"))
 
 
 def operator(name: str, *arguments: ast.expr) -> ast.Call:

@@ -320,7 +320,7 @@ def _reached(storage: Storage) -> Tensor:
         )
     while inner is not None and inner.graph is not whole.value.graph:
         if inner.graph not in opened.branches:
-            raise Untraceable(
+            refuse(
                 "an array from outside of a compiled loop, or of a function that is traced on its own, is written to "
                 "inside under another name, as a part of it or by a function: assign to the name itself there, or "
                 f"write to a copy, made with .copy(), and return that{at(user_location())}"
@@ -348,9 +348,14 @@ def are_arrays() -> bool:
 
 def refuse(message: str) -> NoReturn:
     """Raise an Untraceable; or trace again, if not done so before, with arrays whose views are written to with them."""
+    begin_with_arrays()
+    raise Untraceable(message)
+
+
+def begin_with_arrays() -> None:
+    """Trace again, if not done so before, with arrays whose views are written to with them."""
     Trace.viewing = noted_view
     with_arrays_from_the_start()
-    raise Untraceable(message)
 
 
 def in_place(tensor: Tensor) -> Tensor:
