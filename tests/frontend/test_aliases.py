@@ -603,8 +603,14 @@ def a_reshaped_one(x):
 
 UNKNOWN = [
     one_name_of_a_branch, one_name_of_a_loop, one_of_two_arrays, part_of_a_branch, added_to_after_a_branch,
-    in_a_dict_of_a_branch, changed_by_numpy, from_outside, a_reshaped_one,
+    in_a_dict_of_a_branch, changed_by_numpy, from_outside,
 ]  # fmt: skip
+
+
+def test_an_array_in_another_shape_is_a_view():
+    np.testing.assert_array_equal(tf.function(a_reshaped_one)(np.float64(1.25)), a_reshaped_one(1.25))
+    one = tf.vectorized_map(a_reshaped_one, np.array([1.25]))
+    np.testing.assert_array_equal(one[0], a_reshaped_one(1.25))
 
 
 @pytest.mark.parametrize("program", UNKNOWN, ids=lambda f: f.__name__)

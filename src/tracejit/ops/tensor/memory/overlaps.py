@@ -25,6 +25,7 @@ from ....core.tracing.trace import Trace
 from .logs import saved_in_logs
 from .programs import stale_read
 from .storage import known_by, member_of, refuse
+from .views import is_plain
 
 
 def is_view(op: Op) -> bool:
@@ -246,17 +247,12 @@ class Way:
 def part_of(memory: np.ndarray | None, index: Any) -> np.ndarray | None:
     """The elements of an array that an index chooses, or all of it where that is no view."""
     given = index if isinstance(index, tuple) else (index,)
-    if memory is None or not all(map(_is_plain, given)):
+    if memory is None or not all(map(is_plain, given)):
         return memory
     try:
         return memory[(*given, ...)] if ... not in given else memory[index]
     except (TypeError, IndexError):
         return memory
-
-
-def _is_plain(entry: Any) -> bool:
-    ends = (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
-    return all(e is None or e is ... or e.__class__ is int for e in ends)
 
 
 def _viewed(memory: np.ndarray | None, steps: Sequence[Part]) -> np.ndarray | None:

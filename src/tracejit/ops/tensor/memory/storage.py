@@ -27,7 +27,7 @@ from ....core.tracing.trace import Trace
 from .logs import opened, saved_in_logs
 from .made import all_are_arrays, from_the_start, whole_of, with_arrays_from_the_start
 from .programs import is_program_for_numpy
-from .views import Put, View, memory_of, seen_by
+from .views import Put, View, is_plain, memory_of, seen_by
 
 
 def known_by(tensor: Tensor) -> Any:
@@ -246,8 +246,11 @@ def shown_part(whole: Tensor, index: Any) -> np.ndarray | None:
     """What ``whole[index]`` would be in NumPy, see :attr:`Member.memory`."""
     member = member_of(whole)
     memory = None if member is None else member.memory
+    given = index if index.__class__ is tuple else (index,)
+    if memory is None or not all(map(is_plain, given)):
+        return None
     try:
-        return None if memory is None else memory[index]
+        return memory[index] if ... in given else memory[(*given, ...)]
     except (TypeError, IndexError):
         return None
 

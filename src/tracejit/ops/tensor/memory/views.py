@@ -63,6 +63,12 @@ def seen_by(
     )
 
 
+def is_plain(entry: Any) -> bool:
+    """Is a part of an index known, and one by which NumPy gives a view?"""
+    ends = (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
+    return all(e is None or e is ... or e.__class__ is int for e in ends)
+
+
 def _adds_axes_alone(before: Sequence[Any], after: Sequence[Any]) -> bool:
     return [s for s in before if s.__class__ is not int or s != 1] == [
         s for s in after if s.__class__ is not int or s != 1
