@@ -48,7 +48,7 @@ def changed_copy(folder: Path, *added: dict[str, str]) -> Path:
 def run(folder: Path, *args: str) -> subprocess.CompletedProcess:
     """Run tests of a copy in a process of their own."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    command = [sys.executable, "-m", "pytest", "-rN", "-n", "0", *args]
+    command = [sys.executable, "-m", "pytest", "-rN", "-n", "0", "--exhaustive", *args]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
 
 

@@ -52,7 +52,7 @@ FURTHER = {
     "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),
     "floordiv": ("core/dim.py", "runtime/exported/rust.py", "runtime/exported/julia.py"),
     # forms of statements, which have a dtype or a test
-    "cast": ("compiler/lowering/builder.py",),
+    "cast": ("compiler/lowering/builder.py", "ops/tensor/memory/views.py"),
     "select": (
         *("compiler/lowering/builder.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
         *("compiler/loopir/parser.py", "frontend/autograph/flow/branches.py"),
@@ -64,8 +64,10 @@ FURTHER = {
         *("compiler/loopir/passes/pieces.py", "compiler/loopir/passes/short_axes.py"),
         *("compiler/loopir/passes/pairs.py", "compiler/loopir/numbering/symmetry.py"),
     ),
-    # attributes of arrays that show a part of them
-    **dict.fromkeys(("real", "imag"), ("frontend/autograph/source/sharing.py",)),
+    # attributes of arrays that show a part of them, and what writing to that part means
+    **dict.fromkeys(
+        ("real", "imag"), ("frontend/autograph/source/sharing.py", "ops/tensor/memory/views.py")
+    ),
     # a function that other formulas call
     "lgamma": ("code generation",),
     # activations that a dense layer takes
