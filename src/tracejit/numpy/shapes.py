@@ -17,6 +17,7 @@ from ..ops.arrays import shape as shapes
 from ..ops.arrays.reduce import axes_of, one_axis, size_tensor
 from ..ops.tensor.indexing import get
 from ..ops.tensor.memory.overlaps import anew
+from ..ops.tensor.memory.views import in_a_row
 from .conversion import array, values_of
 
 # ---- shapes ---------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ def ravel(a: Any, order: str = "C") -> Tensor:
     tf.Tensor([1 3 2 4], shape=(4,), dtype=int64)
     """
     x = array(a)
-    return reshape(x, x.spec.size, order)
+    return in_a_row(lambda: reshape(x, x.spec.size, order))
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Tensor:

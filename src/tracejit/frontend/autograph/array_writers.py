@@ -48,7 +48,7 @@ _IN_PLACE = frozenset(
 _WRITERS = frozenset(
     (
         *MAKERS,
-        *("fill_diagonal", "place", "put", "put_along_axis", "copyto", "putmask"),
+        *("fill_diagonal", "place", "put", "put_along_axis", "copyto", "putmask", "nan_to_num"),
         *METHODS_IN_PLACE,
         *(name.strip("_") for name in OPERATORS_IN_PLACE),  # functions of `operator`
     )

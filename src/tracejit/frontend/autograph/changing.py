@@ -64,6 +64,14 @@ def _writing(theirs: Callable[..., Any], changed: Callable[..., Any]) -> Callabl
     return converted
 
 
+def _without_nan(x: Any, copy: bool = True, *args: Any, **kwargs: Any) -> Any:
+    """``np.nan_to_num``, which writes into `x` where it need not copy it."""
+    if copy or not isinstance(x, Tensor):
+        return np.nan_to_num(x, copy, *args, **kwargs)
+    changed = set_item_shared(np.nan_to_num(x, True, *args, **kwargs), x, (...,))
+    return as_tensor(changed)
+
+
 def into_out(theirs: Any, called: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function `theirs`, `called` so: with tensors it writes to what ``out=`` names, as ``x[...] =`` does.
 
@@ -124,6 +132,7 @@ WRITING: dict[Any, Callable[..., Any]] = {
     },
     np.copyto: _writing(np.copyto, _copied),
     np.putmask: _writing(np.putmask, _masked),
+    np.nan_to_num: _without_nan,
     np.add.at: _writing(np.add.at, _added),
     np.subtract.at: _writing(np.subtract.at, functools.partial(_added, sign=-1)),
     **{theirs: _operator(theirs) for theirs in BINARY.values()},

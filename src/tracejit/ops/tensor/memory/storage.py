@@ -27,7 +27,7 @@ from ....core.tracing.trace import Trace
 from .logs import opened, saved_in_logs
 from .made import all_are_arrays, from_the_start, whole_of, with_arrays_from_the_start
 from .programs import is_program_for_numpy
-from .views import Put, View, is_plain, memory_of, seen_by
+from .views import Put, View, is_a_row, is_plain, memory_of, seen_by
 
 
 def known_by(tensor: Tensor) -> Any:
@@ -148,6 +148,9 @@ class Storage:
         """It holds something else from here on; None for what only the running program knows."""
         self.changes()
         self.require_tensor()
+        if self._memory is False and not (self.in_place or are_arrays()):
+            self._memory = None
+        _ = self.memory  # of what it was made as, not of what is written to it
         self.now, self.reason = now, reason
         self.outdate()
 
@@ -446,7 +449,7 @@ def noted_view(
             return
         in_place(whole)
     with _among_themselves():
-        seen = seen_by(op, inputs, attrs, stands_for(whole).memory)
+        seen = seen_by(op, inputs, attrs, stands_for(whole).memory, is_a_row(result))
     if seen is True:
         seen_as(result, whole, _view_or_copy)
     elif seen is not False:

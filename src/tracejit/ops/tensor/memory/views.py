@@ -1,12 +1,16 @@
 """How ops view arrays in programs for NumPy: which part of an array a result is, and how it is written to.
 
 Whether a reshape gives a view or a copy depends on the order of elements in memory, which tensors do not have. It is
-known of what NumPy makes in C order; arguments count as such, as tensors are. Knows nothing of who stands for an array.
+known of what NumPy makes in C order; of arguments it is not, since tensors do not keep the order of arrays that they
+were made of. Knows nothing of who stands for an array.
 """
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +19,6 @@ from ....core.ir.graph import Value
 from ....core.op import Op, ops
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import apply, state
-from ....core.tracing.trace import Trace
 
 #: How a tensor is made of the array that it is a part of: ``view(whole)``.
 View = Callable[[Tensor], Tensor]
@@ -32,7 +35,7 @@ class Seen(NamedTuple):
 
 
 def seen_by(
-    op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], memory: np.ndarray | None
+    op: Op, inputs: Sequence[Tensor], attrs: Mapping[str, Any], memory: np.ndarray | None, row: bool = False
 ) -> Seen | bool:
     """The way that a view takes of its first input; False where NumPy makes a copy, True where that is not known.
 
@@ -42,15 +45,20 @@ def seen_by(
         The call.
     memory : numpy.ndarray or None
         What the input would be in NumPy, which nobody looks into; None where its order is not known.
+    row : bool
+        It is a reshape that `ravel` makes.
     """
     put = _PUT.get(op.name)
     if len(inputs) > 1 or (op.name == "imag" and inputs[0].np_dtype.kind != "c"):
         return len(inputs) > 1
     shown = None
     if op.name == "reshape":
-        if memory is None and not _adds_axes_alone(inputs[0].shape, attrs["shape"]):
-            return True
-        if memory is not None:
+        if memory is None:
+            if row or not _is_always_a_view(inputs[0].shape, attrs["shape"]):
+                return True
+        elif row and not memory.flags.c_contiguous:
+            return False
+        else:
             shown = memory.reshape(attrs["shape"])
             if shown.size and not np.may_share_memory(shown, memory):
                 return False
@@ -69,10 +77,10 @@ def is_plain(entry: Any) -> bool:
     return all(e is None or e is ... or e.__class__ is int for e in ends)
 
 
-def _adds_axes_alone(before: Sequence[Any], after: Sequence[Any]) -> bool:
-    return [s for s in before if s.__class__ is not int or s != 1] == [
-        s for s in after if s.__class__ is not int or s != 1
-    ]
+def _is_always_a_view(before: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Is a reshape one, whatever the order of elements?"""
+    kept = [[s for s in sizes if s.__class__ is not int or s != 1] for sizes in (before, after)]
+    return len(before) == 1 or kept[0] == kept[1]
 
 
 def _put_slice(whole: Tensor, new: Any, *, slices: Any) -> Tensor:
@@ -99,6 +107,43 @@ _PUT: dict[str, Callable[..., Tensor]] = {
 _MOVING = frozenset(("transpose", "slice", "broadcast_to"))
 
 
+# ---- all elements in a row ------------------------------------------------------------------------------
+
+
+class _Rows(threading.local):
+    """What `ravel` has made while a program for NumPy ran, which may be looked at later."""
+
+    def __init__(self) -> None:
+        self.making = 0
+        self.made: dict[int, weakref.ref[Tensor]] = {}
+
+
+_rows = _Rows()
+
+
+def in_a_row(make: Callable[[], Tensor]) -> Tensor:
+    """What `ravel` makes by a reshape: NumPy's copies parts that are not in C order, which its reshape may show."""
+    _rows.making += 1
+    try:
+        row = make()
+    finally:
+        _rows.making -= 1
+    if state.guards:
+        _rows.made[id(row)] = weakref.ref(row, partial(_forget, _rows.made, id(row)))
+    return row
+
+
+def _forget(made: dict[int, weakref.ref[Tensor]], key: int, gone: weakref.ref[Tensor]) -> None:
+    if made.get(key) is gone:
+        del made[key]
+
+
+def is_a_row(tensor: Tensor) -> bool:
+    """Is it what `ravel` makes, or has made?"""
+    known = _rows.made.get(id(tensor))
+    return bool(_rows.making) or (known is not None and known() is tensor)
+
+
 # ---- the order of elements in memory --------------------------------------------------------------------
 
 _ENOUGH = 1000  # values that are looked at
@@ -113,7 +158,7 @@ def memory_of(tensor: Tensor) -> np.ndarray | None:
     spec, payload = tensor.spec, tensor._payload
     if spec.symbolic or spec.dtype.kind == "O":
         return None
-    ordered = payload.flags.c_contiguous if payload.__class__ is np.ndarray else _is_in_c_order(payload)
+    ordered = payload.__class__ is not np.ndarray and _is_in_c_order(payload)
     return np.empty(spec.shape, spec.dtype) if ordered else None
 
 
@@ -122,16 +167,15 @@ def _is_in_c_order(value: Any) -> bool:
     waiting, seen = [value], set[Any]()
     while waiting:
         v = waiting.pop()
-        if v in seen or (v.__class__ is Value and len(v.spec.shape) <= 1):
+        if v in seen:
             continue
         seen.add(v)
         if v.__class__ is not Value or len(seen) > _ENOUGH:
             return False
         node = v.node
         if node is None:
-            if not _is_argument(v):
-                return False  # what goes round a loop
-        elif node.op.literal:
+            return False  # an argument, or what goes round a loop
+        if node.op.literal:
             held = node.attrs.get("value")
             if not getattr(held, "array", np.empty((2, 2)).T).flags.c_contiguous:
                 return False
@@ -140,11 +184,3 @@ def _is_in_c_order(value: Any) -> bool:
         else:
             return False
     return True
-
-
-def _is_argument(value: Value) -> bool:
-    """Is it an argument of what is traced, and of no part of that?"""
-    trace = state.interpreter
-    while isinstance(trace, Trace) and trace.parent is not None:
-        trace = trace.parent
-    return isinstance(trace, Trace) and trace.graph is value.graph
