@@ -79,6 +79,32 @@ def made_here(x):
     return np.sum(y**3)
 
 
+CAPTURED = np.asfortranarray(GIVEN)
+
+
+def computed_of_what_is_captured(x):
+    y = CAPTURED * x[0]
+    row = y.ravel()
+    row[1] = 9.0
+    return np.sum(y**3)
+
+
+def made_in_another_order(x):
+    y = np.zeros((2, 3), order="F")
+    y[...] = x
+    row = y.ravel()
+    row[1] = 9.0
+    return np.sum(y**3)
+
+
+def made_and_turned(x):
+    y = np.zeros((3, 2)).T
+    y[...] = x
+    row = y.ravel()
+    row[1] = 9.0
+    return np.sum(y**3)
+
+
 def without_nan(x):
     y = np.where(x > 2.0, np.nan, x)
     np.nan_to_num(y, copy=False, nan=0.5)
@@ -107,7 +133,7 @@ MODES = {
 ALL = [
     *(in_a_row, in_a_row_by_a_function, reshaped, turned_and_reshaped, every_second_in_a_row),
     *(backwards_in_a_row, a_row_in_a_row, a_column_in_a_row, a_row_that_is_folded, made_here),
-    *(without_nan, a_part_without_nan),
+    *(computed_of_what_is_captured, made_in_another_order, made_and_turned, without_nan, a_part_without_nan),
 ]
 #: Whatever order the argument has, this is known, compiled.
 RIGHT = [a_row_that_is_folded, made_here, without_nan, a_part_without_nan]

@@ -31,7 +31,7 @@ _LATER = {
     "linalg.decompositions": "svd eigh eig qr pinv expm",
     "linalg.factors": "det slogdet inverse cholesky_pullback cholesky",
     "linalg.lu": "cholesky_factor cholesky_backward substitute lu_factor lu_solve lu_inverse qr_factor",
-    "linalg.row_exchanges": "lu row_order column_order",
+    "linalg.row_exchanges": "lu column_order row_order",
     "linalg.systems": "solve triangular_solve",
     "prints": "print",
     "python_calls": "python_call python_gradient python_effect text_call",

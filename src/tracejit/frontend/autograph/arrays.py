@@ -57,7 +57,7 @@ def fillable(x: np.ndarray, value: Any) -> Any:
 
 
 def _tensor_of(x: np.ndarray) -> Tensor:
-    return in_place(ops.identity(x))
+    return in_place(ops.identity(x), x)
 
 
 def _making(make: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,7 +27,7 @@ from ....core.tracing.trace import Trace
 from .logs import opened, saved_in_logs
 from .made import all_are_arrays, from_the_start, whole_of, with_arrays_from_the_start
 from .programs import is_program_for_numpy
-from .views import Put, View, is_a_row, is_plain, memory_of, seen_by
+from .views import Put, View, is_a_row, is_plain, seen_by
 
 
 def known_by(tensor: Tensor) -> Any:
@@ -84,13 +84,15 @@ class Storage:
         Arrays that may be this one.
     in_place : bool
         It is one of NumPy's to the program: parts of it are views, and ``+=`` writes to it.
+    memory : numpy.ndarray or None
+        What it would be in NumPy, which nobody looks into; None where the order of its elements is not known.
     first : (object, TensorSpec), or None
         What it was known by as a tensor before anybody wrote to it.
     array : reference to numpy.ndarray, or None
         What it still is: that has a value of its own, and who holds it sees no tensor.
     """
 
-    __slots__ = ("now", "reason", "fresh", "maybe", "in_place", "array", "first", "_memory", "__weakref__")
+    __slots__ = ("now", "reason", "fresh", "maybe", "in_place", "array", "first", "memory", "__weakref__")
 
     def __init__(self, now: Tensor | None, array: np.ndarray | None = None):
         self.now: Tensor | None = now
@@ -100,14 +102,7 @@ class Storage:
         self.in_place: bool = array is not None
         self.array: weakref.ref[np.ndarray] | None = None if array is None else weakref.ref(array)
         self.first: tuple[Any, TensorSpec] | None = None if now is None else (known_by(now), now.spec)
-        self._memory: Any = False if array is None else np.empty_like(array)
-
-    @property
-    def memory(self) -> np.ndarray | None:
-        """What it would be in NumPy; None where the order of its elements is not known."""
-        if self._memory is False:
-            self._memory = None if self.now is None else memory_of(self.now)
-        return self._memory
+        self.memory: np.ndarray | None = None if array is None else _like(array)
 
     def add(
         self,
@@ -148,9 +143,6 @@ class Storage:
         """It holds something else from here on; None for what only the running program knows."""
         self.changes()
         self.require_tensor()
-        if self._memory is False and not (self.in_place or are_arrays()):
-            self._memory = None
-        _ = self.memory  # of what it was made as, not of what is written to it
         self.now, self.reason = now, reason
         self.outdate()
 
@@ -364,11 +356,19 @@ def begin_with_arrays() -> None:
     with_arrays_from_the_start()
 
 
-def in_place(tensor: Tensor) -> Tensor:
-    """The tensor, which the program takes for an array of NumPy's from here on."""
-    stands_for(tensor).storage.in_place = True
+def in_place(tensor: Tensor, made: np.ndarray | None = None) -> Tensor:
+    """The tensor, which the program takes for an array of NumPy's from here on, for one that it has `made` if told."""
+    storage = stands_for(tensor).storage
+    storage.in_place = True
+    if made is not None:
+        storage.memory = _like(made)
     Trace.viewing = noted_view
     return tensor
+
+
+def _like(array: np.ndarray) -> np.ndarray | None:
+    """An array in the order of this one, which nobody looks into; None where that is part of another."""
+    return np.empty_like(array) if array.base is None else None
 
 
 def array_storage(x: np.ndarray, may_be: bool = True) -> Storage:

@@ -1,8 +1,8 @@
 """How ops view arrays in programs for NumPy: which part of an array a result is, and how it is written to.
 
 Whether a reshape gives a view or a copy depends on the order of elements in memory, which tensors do not have. It is
-known of what NumPy makes in C order; of arguments it is not, since tensors do not keep the order of arrays that they
-were made of. Knows nothing of who stands for an array.
+known of arrays that the program makes; of arguments it is not, nor of what is computed of them, as NumPy keeps their
+order in results. Knows nothing of who stands for an array.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....core.ir.graph import Value
 from ....core.op import Op, ops
 from ....core.tensor import Tensor
 from ....core.tracing.dispatch import apply, state
@@ -142,45 +141,3 @@ def is_a_row(tensor: Tensor) -> bool:
     """Is it what `ravel` makes, or has made?"""
     known = _rows.made.get(id(tensor))
     return bool(_rows.making) or (known is not None and known() is tensor)
-
-
-# ---- the order of elements in memory --------------------------------------------------------------------
-
-_ENOUGH = 1000  # values that are looked at
-_MAKES_IN_C_ORDER = frozenset(("matmul", "fill", "iota", "place", "concat", "stack", "reshape"))
-_KEEPS_ORDER = frozenset(
-    ("identity", "cast", "slice", "where", "scatter_set", "scatter_add", "dynamic_update_slice")
-)
-
-
-def memory_of(tensor: Tensor) -> np.ndarray | None:
-    """What an array would be in NumPy that the program has as this tensor; None where its order is not known."""
-    spec, payload = tensor.spec, tensor._payload
-    if spec.symbolic or spec.dtype.kind == "O":
-        return None
-    ordered = payload.__class__ is not np.ndarray and _is_in_c_order(payload)
-    return np.empty(spec.shape, spec.dtype) if ordered else None
-
-
-def _is_in_c_order(value: Any) -> bool:
-    """Has NumPy the elements of this value of a graph in C order?"""
-    waiting, seen = [value], set[Any]()
-    while waiting:
-        v = waiting.pop()
-        if v in seen:
-            continue
-        seen.add(v)
-        if v.__class__ is not Value or len(seen) > _ENOUGH:
-            return False
-        node = v.node
-        if node is None:
-            return False  # an argument, or what goes round a loop
-        if node.op.literal:
-            held = node.attrs.get("value")
-            if not getattr(held, "array", np.empty((2, 2)).T).flags.c_contiguous:
-                return False
-        elif node.op.elementwise or node.op.name in _KEEPS_ORDER or node.op.name in _MAKES_IN_C_ORDER:
-            waiting += node.inputs
-        else:
-            return False
-    return True
