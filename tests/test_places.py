@@ -52,7 +52,7 @@ FURTHER = {
     "max": ("compiler/lowering/nodes.py", "core/dim.py", "runtime/exported/rust.py"),
     "floordiv": ("core/dim.py", "runtime/exported/rust.py", "runtime/exported/julia.py"),
     # forms of statements, which have a dtype or a test
-    "cast": ("compiler/lowering/builder.py", "ops/tensor/memory/views.py"),
+    "cast": ("compiler/lowering/builder.py",),
     "select": (
         *("compiler/lowering/builder.py", "compiler/loopir/verifier.py", "compiler/loopir/text.py"),
         *("compiler/loopir/parser.py", "frontend/autograph/flow/branches.py"),
