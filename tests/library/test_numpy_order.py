@@ -105,6 +105,20 @@ def made_and_turned(x):
     return np.sum(y**3)
 
 
+def in_c_order(x):
+    y = x * 1.0
+    same = np.ascontiguousarray(y)
+    same[0, 1] = 9.0
+    return np.sum(y**3)
+
+
+def in_fortran_order(x):
+    y = x * 1.0
+    same = np.asfortranarray(y)
+    same[0, 1] = 9.0
+    return np.sum(y**3)
+
+
 def without_nan(x):
     y = np.where(x > 2.0, np.nan, x)
     np.nan_to_num(y, copy=False, nan=0.5)
@@ -134,6 +148,7 @@ ALL = [
     *(in_a_row, in_a_row_by_a_function, reshaped, turned_and_reshaped, every_second_in_a_row),
     *(backwards_in_a_row, a_row_in_a_row, a_column_in_a_row, a_row_that_is_folded, made_here),
     *(computed_of_what_is_captured, made_in_another_order, made_and_turned, without_nan, a_part_without_nan),
+    *(in_c_order, in_fortran_order),
 ]
 #: Whatever order the argument has, this is known, compiled.
 RIGHT = [a_row_that_is_folded, made_here, without_nan, a_part_without_nan]

@@ -27,7 +27,7 @@ from .values.kinds import traced
 #: Functions of NumPy's that are called from here compare sizes for the program, see `core.asking`.
 COMPARES_FOR_CALLERS = True
 
-MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
+MAKERS = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 MAKERS_OF_NEW = (
     *(
         "zeros",
