@@ -160,6 +160,18 @@ def draws_of_its_own(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture
+def no_op_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let ops that examples declare be gone afterwards."""
+    from tracejit.core.op import OPS
+
+    monkeypatch.setattr("tracejit.frontend.transforms.registering._registered", {})
+    before = set(OPS)
+    yield
+    for name in set(OPS) - before:
+        del OPS[name]
+
+
+@pytest.fixture
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty object cache directory that only this test sees."""
     path = tmp_path / "cache"

@@ -9,19 +9,9 @@ import pkgutil
 import pytest
 
 import tracejit.frontend
-from tracejit.core.op import OPS
 
+pytestmark = pytest.mark.usefixtures("no_op_stays")
 MODULES = [m.name for m in pkgutil.walk_packages(tracejit.frontend.__path__, "tracejit.frontend.")]
-
-
-@pytest.fixture(autouse=True)
-def no_op_stays(monkeypatch):
-    """Ops that examples declare are gone afterwards."""
-    monkeypatch.setattr("tracejit.frontend.transforms.registering._registered", {})
-    before = set(OPS)
-    yield
-    for name in set(OPS) - before:
-        del OPS[name]
 
 
 @pytest.mark.parametrize("name", MODULES)

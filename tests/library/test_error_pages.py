@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import tracejit as tf
-from tracejit.core.op import OPS
 
+pytestmark = pytest.mark.usefixtures("no_op_stays")
 PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "errors").glob("*.md"))
 #: Whose name in messages is that of a built-in error, which programs catch.
 SHOWN_AS = {"NoGradient": "LookupError"}
@@ -21,16 +21,6 @@ SHOWN_AS = {"NoGradient": "LookupError"}
 def numerics_unchecked():
     yield
     tf.debugging.disable_check_numerics()
-
-
-@pytest.fixture(autouse=True)
-def no_op_stays(monkeypatch):
-    """Ops that programs declare are gone afterwards."""
-    monkeypatch.setattr("tracejit.frontend.transforms.registering._registered", {})
-    before = set(OPS)
-    yield
-    for name in set(OPS) - before:
-        del OPS[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)

@@ -64,14 +64,6 @@ def _writing(theirs: Callable[..., Any], changed: Callable[..., Any]) -> Callabl
     return converted
 
 
-def _without_nan(x: Any, copy: bool = True, *args: Any, **kwargs: Any) -> Any:
-    """``np.nan_to_num``, which writes into `x` where it need not copy it."""
-    if copy or not isinstance(x, Tensor):
-        return np.nan_to_num(x, copy, *args, **kwargs)
-    changed = set_item_shared(np.nan_to_num(x, True, *args, **kwargs), x, (...,))
-    return as_tensor(changed)
-
-
 def into_out(theirs: Any, called: Callable[..., Any]) -> Callable[..., Any]:
     """NumPy's function `theirs`, `called` so: with tensors it writes to what ``out=`` names, as ``x[...] =`` does.
 
@@ -105,6 +97,13 @@ def _over(target: Any, result: Any) -> Any:
     require_fits(written, array, "leave out= away")
     changed = set_item_shared(written, target, (...,))
     return as_tensor(changed) if isinstance(changed, Tensor) else changed
+
+
+def _without_nan(x: Any, copy: bool = True, *args: Any, **kwargs: Any) -> Any:
+    """``np.nan_to_num``, which writes into `x` where it need not copy it."""
+    if copy or not isinstance(x, Tensor):
+        return np.nan_to_num(x, copy, *args, **kwargs)
+    return _over(x, np.nan_to_num(x, True, *args, **kwargs))
 
 
 def _operator(theirs: Callable[..., Any]) -> Callable[..., Any]:
