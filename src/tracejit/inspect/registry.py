@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -54,8 +55,10 @@ def accuracy_of(op: Op) -> str:
     if scalar is None:
         return ""
     if scalar.name in NAMES:
-        single, double = (f"{largest_error(scalar.name, dtype):g}" for dtype in ("float32", "float64"))
-        return single if single == double else f"{single} (float32), {double} (float64)"
+        bounds = {dtype: largest_error(scalar.name, dtype) for dtype in ("float32", "float64")}
+        if len(set(bounds.values())) == 1:
+            return f"{bounds['float64']:g}"
+        return ", ".join(f"{bound:g} ({dtype})" for dtype, bound in bounds.items() if math.isfinite(bound))
     if "elementary" in scalar.traits:
         return ""
     return "0.5" if "rounded" in scalar.traits else "0"

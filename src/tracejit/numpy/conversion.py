@@ -246,9 +246,7 @@ def numbered(number: Any, size: Any, mode: str | None) -> Any:
     if mode == "clip":
         return ops.minimum(ops.maximum(number, 0), ops.subtract(size_tensor(size), 1))
     if mode not in ("raise", "promise_in_bounds", None):
-        raise ValueError(
-            f"mode is raise, wrap, clip, fill or promise_in_bounds, got {mode!r}{at(user_location())}"
-        )
+        raise ValueError(f"mode is raise, wrap, clip, fill or promise_in_bounds, got {mode!r}{at(user_location())}")
     return number
 
 

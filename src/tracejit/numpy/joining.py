@@ -284,9 +284,7 @@ def _kept(obj: Any, size: int, differ: bool) -> Any:
     require(ops.less(ordered[:-1], ordered[1:]), "two of the positions to delete are equal")
     count = known(flat.shape[0])
     number = np.arange(size - count)
-    return ops.add(
-        number, sorting.searchsorted(ops.subtract(ordered, np.arange(count)), number, "right", np.int64)
-    )
+    return ops.add(number, sorting.searchsorted(ops.subtract(ordered, np.arange(count)), number, "right", np.int64))
 
 
 # ---- cutting --------------------------------------------------------------------------------------------

@@ -72,12 +72,7 @@ def _making(make: Callable[..., Any]) -> Callable[..., Any]:
         ):
             plain = make(*args, **kwargs)
             return plain if plain is args[0] or plain.base is not None else is_made(plain, _tensor_of)
-        if (
-            make in (np.asarray, np.asanyarray)
-            and isinstance(args[0], Tensor)
-            and len(args) == 1
-            and not kwargs
-        ):
+        if make in (np.asarray, np.asanyarray) and isinstance(args[0], Tensor) and len(args) == 1 and not kwargs:
             return named(args[0])
         made = numpy_function("array")(*args, **{k: v for k, v in kwargs.items() if k == "dtype"})
         copies = make is np.array and kwargs.get("copy", True)

@@ -339,9 +339,7 @@ def _is_module_call(node: ast.Call, names: dict[str, Any], eager: bool) -> bool:
         called = getattr(called, attribute, None)
     if called.__hash__ is not None and (called in WRITING or (not eager and called in FRESH)):
         return False
-    if any(k.arg in ("out", None) for k in node.keywords) or len(node.args) > getattr(
-        called, "nin", len(node.args)
-    ):
+    if any(k.arg in ("out", None) for k in node.keywords) or len(node.args) > getattr(called, "nin", len(node.args)):
         return False  # it may write to an array
     passed = any(isinstance(a, ast.Name) and a.id in names for a in node.args)  # it may be a function
     replaced = called.__class__ is FunctionType and called in REPLACED

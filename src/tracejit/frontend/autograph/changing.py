@@ -75,9 +75,7 @@ def into_out(theirs: Any, called: Callable[..., Any]) -> Callable[..., Any]:
         count = theirs.nin if isinstance(theirs, np.ufunc) else len(args)
         out = kwargs.get("out", args[count] if len(args) == count + 1 else None)
         target = out[0] if out.__class__ is tuple and len(out) == 1 else out
-        if not isinstance(target, Tensor) and (
-            target.__class__ is not np.ndarray or needing(args[:count]) is None
-        ):
+        if not isinstance(target, Tensor) and (target.__class__ is not np.ndarray or needing(args[:count]) is None):
             return called(*args, **kwargs)
         rest = {name: x for name, x in kwargs.items() if name != "out"}
         if rest.get("where", True) is not True:

@@ -103,9 +103,7 @@ def vmap(f: Callable[P, R], in_axes: Any = 0, out_axes: Any = 0, axis_size: Any 
         mapped = [_lanes_first(x, a, size) for x, a in zip(tensors, axes, strict=True) if a is not None]
         one = _One(f, structure, tensors, [a is not None for a in axes])
         outputs, lanes = one.batched(mapped, size)
-        given = {
-            id(x) for x in tensors
-        }  # what comes back as it was given is another tensor: it may be written to
+        given = {id(x) for x in tensors}  # what comes back as it was given is another tensor: it may be written to
         outputs = [twin(y) if id(y) in given else y for y in outputs]
         return _results(outputs, lanes, one.structure, out_axes, size)
 

@@ -330,9 +330,7 @@ def _viewed(self: Any, dtype: Any = None, *sizes: Any) -> Any:
     if given == wanted:
         return ops.bitcast(x, type=new.name)
     if not shape or (given < wanted and not same(shape[-1] * given % wanted, 0)):
-        raise ShapeError(
-            f"the bytes of {self.spec} along its last axis make no {dtype_name(new)}{at(own_location())}"
-        )
+        raise ShapeError(f"the bytes of {self.spec} along its last axis make no {dtype_name(new)}{at(own_location())}")
     if given > wanted:
         return ops.reshape(ops.bitcast(x, type=new.name), shape=(*shape[:-1], shape[-1] * (given // wanted)))
     parts = wanted // given

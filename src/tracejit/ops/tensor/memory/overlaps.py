@@ -195,9 +195,7 @@ class _Array:
     def memory(self) -> np.ndarray | None:
         """None where its size is open."""
         if self._memory is None and not self.spec.symbolic:
-            self._memory = np.empty(
-                self.spec.shape, np.int8 if self.spec.dtype.kind == "O" else self.spec.dtype
-            )
+            self._memory = np.empty(self.spec.shape, np.int8 if self.spec.dtype.kind == "O" else self.spec.dtype)
         return self._memory
 
 

@@ -80,9 +80,7 @@ def in_its_place(x: Tensor, result: Any) -> Any:
 def require_fits(result: Tensor, array: TensorSpec, remedy: str) -> None:
     """DtypeError where NumPy casts no such numbers to those of an array that it writes to, ShapeError for too many."""
     sizes = zip(result.shape[::-1], array.shape[::-1], strict=False)
-    if result.ndim > len(array.shape) or any(
-        m not in (1, n) for m, n in sizes if m.__class__ is n.__class__ is int
-    ):
+    if result.ndim > len(array.shape) or any(m not in (1, n) for m, n in sizes if m.__class__ is n.__class__ is int):
         raise ShapeError(
             f"an array does not grow: {result.spec} does not fit into the array of {array} that is written to, "
             f"{remedy}{at(user_location())}"
