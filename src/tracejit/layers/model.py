@@ -86,14 +86,9 @@ class Model(Trainer, Layer):  # what Trainer asks for, Layer has
         No numbers are computed: the network is traced. ValueError where that is not possible: a call makes all
         weights then.
         """
-        if self._network is None and "_first_call" not in vars(
-            self
-        ):  # else the call makes them, or has made them
+        if self._network is None and "_first_call" not in vars(self):  # else the call makes them, or has made them
             example = tf.zeros(tuple([1 if s is None else s for s in input_shape]), self.dtype)
-            self._first_call, self.built = (
-                specs_of((example,), {}),
-                True,
-            )  # the trace does not call this again
+            self._first_call, self.built = specs_of((example,), {}), True  # the trace does not call this again
             try:
                 self.make_weights(example)
             except BaseException:
