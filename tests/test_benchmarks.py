@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -45,6 +46,20 @@ def test_an_exported_gradient_is_called_as_its_header_says(tmp_path):
         env=environment(),
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_name_stands_for_all_that_a_module_serves():
+    """TF is TensorFlow with its compiler, too, until a later word says otherwise; strangers are told."""
+    program = "from benchmarks.full.processes import interpreters as i; print(i(['TF=/a', 'torch=/b', 'TF XLA=/c']))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment()
+    )
+    found = ast.literal_eval(done.stdout)
+    assert (found["TF"], found["TF XLA"]) == ("/a", "/c")
+    assert found["torch"] == found["torch.compile"] == "/b" != found["JAX"]
+    command = [sys.executable, "-m", "benchmarks.full", "--check", "--peers", "SciPi", "step"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment())
+    assert told.returncode == 2 and "--peers SciPi: peers are tracejit, SciPy" in told.stderr
 
 
 EXPORTED = """

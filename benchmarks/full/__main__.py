@@ -76,6 +76,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--check", action="store_true", help="only compare results, without times")
     parser.add_argument("--out", type=Path, default=OUT, help="folder to write to")
     options = parser.parse_args()
+    if strangers := set(filter(None, options.peers.split(","))) - set(PEERS):
+        parser.error(f"--peers {', '.join(sorted(strangers))}: peers are {', '.join(PEERS)}")
     options.seconds = options.seconds or (0.2 if options.quick else 3.0)
     options.threads = options.threads or (["1"] if options.quick else ["1", "all"])
     return options

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from benchmarks.full.rows import PEERS
+from benchmarks.full.rows import OURS, PEERS
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 240.0  # seconds that one answer may take
@@ -28,6 +28,9 @@ class PeerError(Exception):
 def interpreters(given: list[str]) -> dict[str, str]:
     """Return the interpreter of every peer, from words such as ``JAX=/path/python``; a bare path is all peers'.
 
+    A module's name is that of all peers it serves, and so is the first word of theirs: ``TF`` is ``TF XLA``, too. Later
+    words overrule earlier ones.
+
     Raises
     ------
     ValueError
@@ -36,11 +39,17 @@ def interpreters(given: list[str]) -> dict[str, str]:
     found = dict.fromkeys(PEERS, sys.executable)
     for word in given:
         name, _, path = word.rpartition("=")
-        names = [peer for peer in PEERS if peer != "tracejit" and name.lower() in ("", peer.lower())]
+        names = [peer for peer in PEERS if peer != OURS and (not name or name.lower() in _names(peer))]
         if not names:
             raise ValueError(f"--peer-python {word}: peers are {', '.join(PEERS)}")
         found.update(dict.fromkeys(names, path))
     return found
+
+
+def _names(peer: str) -> set[str]:
+    """How a peer may be called: as it is, by the first word, or by its module."""
+    whole = peer.lower()
+    return {whole, whole.replace(".", " ").split()[0], PEERS[peer]}
 
 
 def environment(threads: str) -> dict[str, str]:
