@@ -31,6 +31,7 @@ LANE_BY_LANE = {
     "implicit",
     "print",
     "python_call",
+    "python_call_again",
     "python_gradient",
     "python_effect",
     "text_call",

@@ -170,6 +170,100 @@ def test_calls_in_a_loop_keep_their_gradients_apart():
     np.testing.assert_allclose(tf.grad(f)(X), 8.0 * X**7, rtol=1e-5)
 
 
+def counting():
+    """A function without arguments that gives 1, 2, 3 … ; and its calls."""
+    calls = []
+
+    def following():
+        calls.append(len(calls) + 1.0)
+        return np.float32(calls[-1])
+
+    return (lambda: tf.numpy_function(following, [], tf.float32, output_shapes=())), calls
+
+
+@pytest.mark.parametrize("derivative", [tf.grad, lambda f: lambda x: tf.jvp(f, [x], [tf.ones_like(x)])])
+@pytest.mark.parametrize("place", ["loop", "while", "branch", "recomputed"])
+def test_other_values_in_a_second_run_of_a_region_are_refused(place, derivative):
+    following, _ = counting()
+
+    def in_loop(x):
+        for _ in tf.range(3):
+            x = tf.sin(x * following())
+        return x
+
+    def in_while(x):
+        i = tf.constant(0)
+        while i < 3:
+            x, i = tf.sin(x * following()), i + 1
+        return x
+
+    def in_branch(x):
+        if x > 0.0:
+            x = tf.sin(x * following())
+        return x
+
+    recomputed = tf.recompute_grad(lambda x: tf.sin(x * following()))
+    f = {"loop": in_loop, "while": in_while, "branch": in_branch, "recomputed": recomputed}[place]
+    with pytest.raises(tf.GradientError, match=r"gives other values each time(.|\n)*test_python_calls.py"):
+        tf.function(derivative(tf.function(f)))(tf.constant(1.0))
+
+
+def test_derivatives_of_regions_call_again_what_they_need_alone():
+    following, calls = counting()
+
+    @tf.function
+    def f(x):
+        for i in tf.range(3):
+            if i > 0:
+                x = tf.sin(x) + following()
+        return x
+
+    x = tf.constant(0.5)
+    expected = np.cos(0.5) * np.cos(np.sin(0.5) + 1.0)
+    np.testing.assert_allclose(tf.grad(f)(x), expected, rtol=1e-6)
+    assert calls == [1.0, 2.0]
+    calls.clear()
+
+    @tf.function
+    def linear(x):
+        total = tf.constant(0.0)
+        for _ in tf.range(3):
+            total += tf.sin(x) + following()
+        return total
+
+    value, gradient = tf.value_and_grad(linear)(x)
+    np.testing.assert_allclose([value, gradient], [3 * np.sin(0.5) + 6.0, 3 * np.cos(0.5)], rtol=1e-6)
+    assert calls == [1.0, 2.0, 3.0]
+
+    @tf.function
+    def same(x):
+        for i in tf.range(3):
+            shift = tf.numpy_function(lambda k: np.float32(k), [i], tf.float32, output_shapes=())
+            x = tf.sin(x) * shift if i > 0 else x
+        return x
+
+    expected = np.cos(0.5) * 2.0 * np.cos(np.sin(0.5))
+    np.testing.assert_allclose(tf.grad(same)(x), expected, rtol=1e-6)
+    np.testing.assert_allclose(tf.jvp(same, [x], [tf.ones_like(x)])[1], expected, rtol=1e-6)
+
+
+def test_the_gradient_of_one_of_several_results_calls_nothing_again():
+    following, calls = counting()
+
+    @tf.function
+    def f(x):
+        factor = following()
+        return tf.sin(x * factor), x * factor
+
+    x = tf.constant(0.5)
+    for k in (1.0, 2.0):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y, _ = f(x)
+        np.testing.assert_allclose(tape.gradient(y, x), k * np.cos(0.5 * k), rtol=1e-6)
+    assert calls == [1.0, 2.0]
+
+
 def test_a_function_lives_no_longer_than_the_program_that_calls_it():
     def made():
         weights = tf.constant([3.0, 4.0])

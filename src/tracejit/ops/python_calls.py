@@ -6,6 +6,7 @@ the functions do with arrays is not known here.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -47,9 +48,10 @@ class Number(int):
 def number_of(function: Any) -> Number:
     """The number by which ops name `function`: from arrays to a sequence of arrays.
 
-    Its ``keeping`` does the same, and gives the number of this call as one more result. Its ``gradient``, a method of
-    which inputs are differentiated, how many results it has and where, gives the function from the inputs, the results,
-    their cotangents and the number of the call, or `UNKEPT`, to the cotangents of those inputs; there is none of those
+    Its ``notes``, a :class:`Notes`, tell what calls have given. Its ``keeping`` does what it does, and gives the number
+    of this call as one more result. Its ``gradient``, a method of which inputs are differentiated, how many results it
+    has and where, gives the function from the inputs, the results, their cotangents and the number of the call, or
+    `UNKEPT`, to the cotangents of those inputs; there is none of those
     in ``apart``, numbers of inputs. Its ``place``, if it has one, ends messages: the user's line.
     """
     known = _known.get(function)
@@ -59,6 +61,60 @@ def number_of(function: Any) -> Number:
     number = Number(known)
     number.function = _functions[known]
     return number
+
+
+class Notes:
+    """What calls of a function have given, as little of it as tells whether another call gives the same."""
+
+    def __init__(self) -> None:
+        self._given: dict[bytes, list[np.ndarray]] = {}
+
+    def note(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """Note a call; where one with the same arguments gave other values, none is confirmed from now on."""
+        key = _digest(arguments)
+        given = [_summary(a) for a in results]
+        if key not in self._given:
+            while len(self._given) >= _NOTED:
+                self._given.pop(next(iter(self._given)), None)
+            self._given[key] = given
+        elif not _agree(self._given[key], given):
+            self._given[key] = []
+
+    def confirms(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
+        """Have all calls with these arguments that are known, and there are some, given these results?"""
+        given = self._given.get(_digest(arguments))
+        return given is not None and _agree(given, [_summary(a) for a in results])
+
+
+#: Calls of a function that are noted.
+_NOTED = 1 << 16
+
+
+_WEIGHTS = np.cos(np.arange(8191.0))
+
+
+def _digest(arrays: Sequence[np.ndarray]) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
+    for a in arrays:
+        digest.update(repr((a.shape, a.dtype.str)).encode())
+        digest.update(repr(a.tolist()).encode() if a.dtype.hasobject else np.ascontiguousarray(a).tobytes())
+    return digest.digest()
+
+
+def _summary(a: np.ndarray) -> np.ndarray:
+    """Sums by different weights: those of other elements are others, and rounding is seen as that."""
+    if a.dtype.hasobject:
+        return np.frombuffer(_digest([a]), np.uint8).astype(np.float64)
+    flat = np.asarray(a).ravel().astype(np.complex128 if a.dtype.kind == "c" else np.float64)
+    with np.errstate(all="ignore"):
+        return np.array([flat @ np.resize(_WEIGHTS, flat.size), flat.sum(), np.abs(flat).sum()])
+
+
+def _agree(one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> bool:
+    return len(one) == len(other) > 0 and all(
+        np.allclose(a, b, rtol=0.0, atol=1e-6 * float(abs(a[-1])), equal_nan=True)
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def _specs(
@@ -80,6 +136,7 @@ def _kernel(
     dtypes: tuple[str, ...],
     shapes: tuple[Shape, ...],
     numbered: bool = False,
+    noted: bool = False,
 ) -> tuple[np.ndarray, ...]:
     wanted = _specs([TensorSpec(a.shape, a.dtype) for a in arrays], dtypes, shapes, numbered)
     called = _functions[function]
@@ -91,7 +148,22 @@ def _kernel(
                 f"{tuple(spec.shape)}: in compiled functions say output_shapes=..., by default every result has the "
                 f"shape of the first argument{getattr(_functions[function], 'place', '')}"
             )
+    if noted:
+        called.notes.note(arrays, found[: len(dtypes)])
     return tuple(found)
+
+
+def _kernel_again(*arrays: np.ndarray, function: int, numbered: bool = False, **attrs: Any) -> Any:
+    """The results of a call that is made again; GradientError unless they are those of the first."""
+    found = _kernel(*arrays, function=function, **attrs)
+    called = _functions[function]
+    if not called.notes.confirms(arrays, found):
+        raise GradientError(
+            f"{called} gives other values each time, and is called again for a derivative through the branch, loop or "
+            "function that calls it: call it outside of that, and pass on what it has given"
+            f"{getattr(called, 'place', '')}"
+        )
+    return (*found, np.asarray(UNKEPT)) if numbered else found
 
 
 def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
@@ -128,7 +200,7 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     kernel=_kernel,
     lower=Callback(),
     with_residuals=_keeping,
-    traits=("effect", "expensive", "multiple", "may_fail", "this_process", "takes_text", "internal"),
+    traits=("effect", "once", "expensive", "multiple", "may_fail", "this_process", "takes_text", "internal"),
 )
 def python_call(
     *values: TensorSpec,
@@ -136,12 +208,34 @@ def python_call(
     dtypes: tuple[str, ...],
     shapes: tuple[Shape, ...],
     numbered: bool = False,
+    noted: bool = False,
 ) -> tuple[TensorSpec, ...]:
     """The results of a function of the program, which has a number, by their announced dtypes and shapes.
 
     With `numbered` the number of the call follows, under which the function keeps what its gradient takes. A shape is a
     tuple of sizes, or the number of the value that has the same. ShapeError, when the function has run, where a result
-    has another one.
+    has another one. `noted` says that it may be called again, see :func:`python_call_again`.
+    """
+    return _specs(values, dtypes, shapes, numbered)
+
+
+@defop(
+    vjp=Joint(_vjp),
+    kernel=_kernel_again,
+    lower=Callback(),
+    with_residuals=_keeping,
+    traits=("expensive", "multiple", "may_fail", "this_process", "takes_text", "internal"),
+)
+def python_call_again(
+    *values: TensorSpec,
+    function: int,
+    dtypes: tuple[str, ...],
+    shapes: tuple[Shape, ...],
+    numbered: bool = False,
+) -> tuple[TensorSpec, ...]:
+    """As :func:`python_call`, where derivatives run a graph again: one with the same arguments has been noted.
+
+    Not made where nobody uses its results. GradientError where they are others than those of the first call.
     """
     return _specs(values, dtypes, shapes, numbered)
 

@@ -140,6 +140,10 @@ class _OfBits:
         """As it is called where the gradient is asked for."""
         return self._called(self.function.keeping, arrays)
 
+    @property
+    def notes(self) -> Any:
+        return self.function.notes
+
     def _called(self, f: Any, arrays: Sequence[np.ndarray]) -> Any:
         found = f(
             *[a.view(BFLOAT16[0]) if narrow else a for a, narrow in zip(arrays, self.narrow, strict=True)]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..dim import Dim, Size, UnknownSize, same
 from ..errors import BackwardLocation, GradientError, ShapeError, TracejitError, at, take
-from ..ir.graph import Graph, silent
+from ..ir.graph import Graph, again
 from ..op import Joint, ops
 from ..spec import DIFFERENTIABLE, TensorSpec
 from ..tensor import Overwritten, Tensor, as_recorded
@@ -262,11 +262,11 @@ def linearize(
 ) -> tuple[tuple[Tensor, ...], list[Record]]:
     """Replay the graph on `tensors` and return its outputs with the records of what happened.
 
-    Unless this is the `first` run of it on these tensors nothing is printed.
+    Unless this is the `first` run of it on these tensors nothing is printed, nor is Python called anew.
     """
     listing = RecordList()
     with recording(listing):
-        outputs = replay(graph if first else silent(graph), tensors)
+        outputs = replay(graph if first else again(graph), tensors)
     return outputs, listing.records
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.graph import Graph, silent
+from ..ir.graph import Graph, again
 from ..op import ops
 from ..tensor import Tensor
 from ..tracing.dispatch import Record, apply, located, recording
@@ -124,7 +124,7 @@ def _jvp_graph(graph: Graph, active: tuple[bool, ...]) -> tuple[Graph, tuple[boo
         xs = args[:n]
         listing = _Forward()
         with recording(listing):
-            ys = replay(silent(graph), xs)
+            ys = replay(again(graph), xs)
         chosen = [x for x, a in zip(xs, active, strict=True) if a]
         tangents: dict[int, Tangent] = {x.serial: t for x, t in zip(chosen, args[n:], strict=True)}
         t_ys = pushforward(listing.records, tangents, ys)

@@ -6,7 +6,7 @@ numbers, str, bool, None, dtype, Dim, tuple, Graph and Constant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -213,26 +213,55 @@ def has_effect(node: Node) -> bool:
 
 
 def silent(graph: Graph) -> Graph:
-    """The graph without what prints: for running it again, as derivatives do."""
-    if "silent" not in graph.derived:
-        loud = any("prints" in node.op.traits for _, node in walk(graph))
-        graph.derived["silent"] = _silent(graph) if loud else graph
-    return graph.derived["silent"]
+    """The graph without what prints: for running it somewhere else, or in another order."""
+    return _rewritten(graph, "silent", "prints", lambda op, attrs: None)
 
 
-def _silent(graph: Graph) -> Graph:
+def again(graph: Graph) -> Graph:
+    """The graph for running it again on the same values, as derivatives do: silent, and without second calls.
+
+    In place of a call that is made once stands the op that gives what a call with the same arguments has given; see
+    :func:`noted`.
+    """
+    return _rewritten(silent(graph), "again", "once", _once_more)
+
+
+def noted(graph: Graph) -> Graph:
+    """The graph, for a run that may be followed by one of :func:`again`: its calls note what they give."""
+    return _rewritten(graph, "noted", "once", lambda op, attrs: (op, {**attrs, "noted": True}))
+
+
+def _once_more(op: Op, attrs: Mapping[str, Any]) -> tuple[Op, Mapping[str, Any]]:
+    return getattr(ops, op.name + "_again"), {k: v for k, v in attrs.items() if k != "noted"}
+
+
+#: What stands for an op and its attributes; None for nothing.
+_Change = Callable[[Op, Mapping[str, Any]], tuple[Op, Mapping[str, Any]] | None]
+
+
+def _rewritten(graph: Graph, name: str, trait: str, change: _Change) -> Graph:
+    """The graph with ops of a trait changed, in its regions too; itself where there are none."""
+    if name not in graph.derived:
+        found = any(trait in node.op.traits for _, node in walk(graph))
+        graph.derived[name] = _with_changed(graph, name, trait, change) if found else graph
+    return graph.derived[name]
+
+
+def _with_changed(graph: Graph, name: str, trait: str, change: _Change) -> Graph:
     copy = Graph(graph.name, state=graph.state, guards=graph.guards, finished=True)
     env = {v: copy.add_input(v.spec) for v in graph.inputs}
     for node in graph.nodes:
-        if "prints" in node.op.traits:
+        call = change(node.op, node.attrs) if trait in node.op.traits else (node.op, node.attrs)
+        if call is None:
             for v in node.outputs:  # nobody reads them, but a loop may stack them
                 if v in graph.outputs:
                     nothing = {"value": Constant.of(np.zeros(tuple(v.spec.shape), v.spec.dtype))}
                     (env[v],) = copy.add(ops.constant, (), nothing, (v.spec,), node.location)
             continue
-        attrs = {k: silent(v) if isinstance(v, Graph) else v for k, v in node.attrs.items()}
+        op, given = call
+        attrs = {k: _rewritten(v, name, trait, change) if isinstance(v, Graph) else v for k, v in given.items()}
         specs = tuple([v.spec for v in node.outputs])
-        outputs = copy.add(node.op, tuple([env[v] for v in node.inputs]), attrs, specs, node.location)
+        outputs = copy.add(op, tuple([env[v] for v in node.inputs]), attrs, specs, node.location)
         env.update(zip(node.outputs, outputs, strict=True))
     copy.outputs = [env[v] for v in graph.outputs]
     return copy

@@ -2,8 +2,9 @@
 
 Compiled code calls them where they stand, each time, in the order of the program. Where a gradient may be asked for, a
 call keeps how to find it; one of which that is gone, by a gradient or by many later calls, is made again, as are those
-in the bodies of loops, which are run once more. A gradient is the whole one: a part that went through a number or an
-array is missed, and said to be.
+in branches and the bodies of loops, which derivatives run once more, if they need what it gave. Functions that then
+give something else are refused. A gradient is the whole one: a part that went through a number or an array is missed,
+and said to be.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ...core.spec import as_dtype
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import at_once_in_a_kernel, is_tracing
 from ...ops.arrays.shape import sizes_of
-from ...ops.python_calls import UNKEPT, number_of
+from ...ops.python_calls import UNKEPT, Notes, number_of
 from ..conversion import convert_to_tensor
 from ..structure import flatten
 from ..transforms.grad import followed, vjp
@@ -63,7 +64,8 @@ def py_function(
         In a compiled function, when a result has another shape.
     GradientError
         In a compiled function, where the gradient goes through what is no tensor, NumPy for example; and where `func`
-        is called again, for a second gradient or the derivative of one, and then gives other values.
+        is called again, for a second gradient, the derivative of one, or one through the branch or loop that it stands
+        in, and then gives other values.
 
     Examples
     --------
@@ -202,6 +204,7 @@ class _Called(ABC):
             if isinstance(wanted, (list, tuple))
             else wanted and as_dtype(wanted).name
         )
+        self.notes = Notes()
         #: By the number of a call, from the cotangents of its results to those of its arguments.
         self.kept: dict[int, Callable[[Sequence[Tensor]], list[Tensor | None]]] = {}
 

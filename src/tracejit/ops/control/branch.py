@@ -20,7 +20,7 @@ from ...core.tracing.prune import trim_cond
 from ...core.tracing.trace import replay, trace
 from ..lowering import Structure
 from .batch_regions import batch_cond
-from .regions import REGION, given, positions, run_graph, zeros_like
+from .regions import REGION, given, noting, positions, run_graph, zeros_like
 
 
 def _cond_kernel(*arrays: np.ndarray, **graphs: Graph) -> tuple[np.ndarray, ...]:
@@ -103,6 +103,7 @@ def _branch_taken(record: Record, i: int) -> str:
     vanishes_where=_branch_taken,
     kernel=_cond_kernel,
     lower=Structure("cond"),
+    with_residuals=noting,
     batch=batch_cond,
     region_specs={"then": _consts, "orelse": _consts},
     trim=trim_cond,

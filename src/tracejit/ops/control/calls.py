@@ -12,7 +12,7 @@ from ...core.autodiff.backprop import NoGradient, gradient_graph
 from ...core.autodiff.pushforward import jvp_graph
 from ...core.autodiff.scattered import add_cotangents
 from ...core.errors import at
-from ...core.ir.graph import Graph
+from ...core.ir.graph import Graph, again, silent
 from ...core.op import Joint, defop
 from ...core.seams import direct, executable, split
 from ...core.spec import DIFFERENTIABLE, TensorSpec
@@ -23,7 +23,7 @@ from ...core.tracing.trace import replay
 from ..lowering import Structure
 from .batch_regions import batch_call, batch_custom
 from .own_value import opened
-from .regions import REGION, filled, given, inputs_of_op, recorded_for_reverse, run_graph
+from .regions import REGION, filled, given, inputs_of_op, noting, recorded_for_reverse, run_graph
 
 
 def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
@@ -35,6 +35,7 @@ def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
 
 def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a call for reverse mode: its graph also returns what its backward reads."""
+    attrs = noting(inputs, attrs)
     call = CallForm(inputs, attrs)
     splits = state.interpreter is None and call.backward is None and recorded_for_reverse()
     parts = split(call.graph) if splits else None
@@ -49,18 +50,24 @@ def _call_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     call = CallForm(record.inputs, record.attrs, record.outputs)
     backward, results = call.backward, call.results
     seeded = [g is not None for g in gs]
-    if backward is not None and seeded == [
-        i < results and y.np_dtype.kind in DIFFERENTIABLE for i, y in enumerate(record.outputs)
-    ]:
+    able = [i < results and y.np_dtype.kind in DIFFERENTIABLE for i, y in enumerate(record.outputs)]
+    if backward is not None and (seeded == able or _must_not_run_again(call, seeded, able)):
         connected = call.connected
         kept = record.outputs[results:]
-        gradients = iter(_run(backward, (*kept, *given(gs))) if True in connected else ())
+        seeds = [filled(g, y) for g, y, a in zip(gs, record.outputs, able, strict=True) if a]
+        gradients = iter(_run(backward, (*kept, *seeds)) if True in connected else ())
         cotangents = [next(gradients) if c else None for c in connected]
         return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
     graph, connected = gradient_graph(call.graph, tuple(needs), tuple(seeded))
     gradients = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
     flags = iter(connected)
     return [next(gradients) if need and next(flags) else None for need in needs]
+
+
+def _must_not_run_again(call: CallForm, seeded: Sequence[bool], able: Sequence[bool]) -> bool:
+    """Does it call Python, and is no cotangent given for what it keeps? The other results then have zeros."""
+    graph = call.graph
+    return again(graph) is not silent(graph) and all(a for s, a in zip(seeded, able, strict=True) if s)
 
 
 def _run(graph: Graph, tensors: tuple[Tensor, ...]) -> Sequence[Tensor]:
@@ -154,6 +161,7 @@ def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
     jvp=_no_forward,
     kernel=_custom_kernel,
     lower=Structure("custom"),
+    with_residuals=noting,
     batch=batch_custom,
     region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
     traits=REGION,

@@ -42,6 +42,7 @@ from .regions import (
     given,
     inputs_of_body,
     inputs_of_test,
+    noting,
     positions,
     recorded_for_reverse,
     run_graph,
@@ -76,6 +77,7 @@ def stacked(rows: list[np.ndarray], spec: TensorSpec, reverse: bool) -> np.ndarr
 
 def _keeping_carries(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a loop for reverse mode: its body also returns the carries it was given."""
+    attrs = noting(inputs, attrs)
     loop = LoopForm(inputs, attrs)
     if loop.keeps_carries or loop.memory != "save" or not recorded_for_reverse():
         return attrs

@@ -20,7 +20,7 @@ from ...core.tracing.forms import RecomputedForm
 from ...core.tracing.trace import replay
 from ..lowering import Expand, Nests
 from .batch_regions import batch_recomputed
-from .regions import REGION, given, inputs_of_op, run_graph
+from .regions import REGION, given, inputs_of_op, noting, run_graph
 
 
 def _batch_late(batch: Batch, x: Tensor, after: Tensor) -> Any:
@@ -70,6 +70,7 @@ def _in_place(*inputs: Any, **attrs: Any) -> Any:
     jvp=_jvp,
     kernel=lambda *xs, **attrs: run_graph(RecomputedForm(xs, attrs).graph, xs),
     lower=Expand(_in_place),
+    with_residuals=noting,
     batch=batch_recomputed,
     region_specs={"graph": inputs_of_op},
     traits=(*REGION, "polls"),

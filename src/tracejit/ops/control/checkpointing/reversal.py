@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ....core.dim import Size, UnknownSize, maximum
 from ....core.errors import ShapeError, take
-from ....core.ir.graph import Graph, needed_inputs, silent
+from ....core.ir.graph import Graph, again, needed_inputs
 from ....core.tensor import Tensor
 from ....core.tracing.loop_form import INDEX, LoopForm, LoopGradientForm, Parts, Results
 from ..loop import Activity
@@ -44,7 +44,7 @@ class Reversal:
     loop: LoopForm
 
     def __init__(self, form: LoopGradientForm):
-        body = silent(form.loop.body)
+        body = again(form.loop.body)
         self.activity: Activity = Activity(form.loop.replace(body=body), form.seeded, form.wanted)
         self.loop, self.connected = self.activity.loop, self.activity.wanted()
         back = self.activity.backward()
