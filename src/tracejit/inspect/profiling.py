@@ -125,7 +125,8 @@ class Profile:
         """All of it as text."""
         return profile_page.text(self)
 
-    __str__ = __repr__ = text
+    def __repr__(self) -> str:
+        return self.text()
 
     def html(self) -> str:
         """A page with the lines as a flame graph, that works without any other file."""

@@ -111,7 +111,7 @@ class Layer(Configurable, tf.Module):
     ):
         super().__init__()
         self._name = name or numbered(name_of(type(self)))
-        self.trainable = trainable
+        self.trainable: bool = trainable
         if input_shape is None:  # as older programs say it
             before = None if input_dim is None else (input_dim,)
             input_shape = before if batch_input_shape is None else tuple(batch_input_shape)[1:]
@@ -331,9 +331,10 @@ class Layer(Configurable, tf.Module):
     # ---- among symbols ----------------------------------------------------------------------------------
 
     #: What it was called with, and what it gave, where that was an ``Input`` or what layers make of it.
-    input, output = OfTheOnlyCall(), OfTheOnlyCall()
+    input: OfTheOnlyCall = OfTheOnlyCall()
+    output: OfTheOnlyCall = OfTheOnlyCall()
     #: The shape of its result for a batch, ``(None, 10)``.
-    output_shape = ShapeOfResult()
+    output_shape: ShapeOfResult = ShapeOfResult()
 
     def note_symbols(self, node: Node) -> None:
         """Remember a call with symbols, `node`."""

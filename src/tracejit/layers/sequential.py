@@ -40,7 +40,8 @@ class Sequential(Model):
     _casts_inputs = False  # each layer does
     _between_ends: dict[str, Any] | None = None
     #: As of a :class:`Model` between inputs and outputs.
-    inputs, outputs = OfTheOnlyCall(), OfTheOnlyCall()
+    inputs: OfTheOnlyCall = OfTheOnlyCall()
+    outputs: OfTheOnlyCall = OfTheOnlyCall()
 
     def __init__(self, layers: Iterable[Any] | None = None, name: str | None = None, **options: Any):
         super().__init__(name=name, **options)

@@ -83,7 +83,9 @@ class Node:
     __slots__ = ("function", "args", "kwargs", "results")
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
-        self.function, self.args, self.kwargs = function, args, kwargs
+        self.function: Callable[..., Any] = function
+        self.args: tuple[Any, ...] = args
+        self.kwargs: dict[str, Any] = kwargs
         self.results: Any = None
 
     def sources(self) -> list[Symbol]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
@@ -73,13 +73,13 @@ def _ignored(what: str) -> Any:
     return function
 
 
-scalar = _ignored("scalar")
-histogram = _ignored("histogram")
-image = _ignored("image")
-text = _ignored("text")
-audio = _ignored("audio")
-write = _ignored("write")
-flush = _ignored("flush")
-trace_on = _ignored("trace_on")
-trace_off = _ignored("trace_off")
-trace_export = _ignored("trace_export")
+scalar: Callable[..., bool] = _ignored("scalar")
+histogram: Callable[..., bool] = _ignored("histogram")
+image: Callable[..., bool] = _ignored("image")
+text: Callable[..., bool] = _ignored("text")
+audio: Callable[..., bool] = _ignored("audio")
+write: Callable[..., bool] = _ignored("write")
+flush: Callable[..., bool] = _ignored("flush")
+trace_on: Callable[..., bool] = _ignored("trace_on")
+trace_off: Callable[..., bool] = _ignored("trace_off")
+trace_export: Callable[..., bool] = _ignored("trace_export")

@@ -162,7 +162,8 @@ class Function(Inspected):
     ):
         self.python_function: Callable[..., Any] = compilable(f)
         self.memory: Policy | None = None if memory is None else policy(memory)
-        self.autograph, self.fastmath = autograph, fastmath
+        self.autograph: bool = autograph
+        self.fastmath: bool | None = fastmath
         if autograph:
             note_source(f)
         self.input_signature: tuple[Any, ...] | None = (

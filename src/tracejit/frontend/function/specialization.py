@@ -23,7 +23,7 @@ from ...core.spec import TensorSpec
 from ...core.tensor import Overwritten, Tensor, twin
 from ...core.tracing.dispatch import Mode, Record, as_tensor, notify, state
 from ...core.tracing.forms import CallForm
-from ...core.tracing.trace import Traced, replay, resize_graph
+from ...core.tracing.trace import Taken, Traced, replay, resize_graph
 from ...ops.control.regions import recorded_for_reverse
 from ..execution import executable
 from ..recording.direct_calls import prepared
@@ -153,7 +153,7 @@ class Specialization:
         self.generators = generators
         self.fastmath = fastmath
         self.atoms = atoms
-        self.taken = traced.taken
+        self.taken: Sequence[Taken] = traced.taken
         self._captured = traced.captured
         self._parts: Any = None
         self._as_called = CallForm.make((), self.graph).attrs

@@ -85,10 +85,12 @@ __all__ = [
     "zeta",
 ]
 
+_OfOne = Callable[[Any], Tensor]
+_OfTwo = Callable[[Any, Any], Tensor]
 _REFUSED = "DtypeError for complex numbers and strings."
 
 
-def _of_one(name: str, function: Callable[[Any], Any], text: str) -> Callable[[Any], Tensor]:
+def _of_one(name: str, function: Callable[[Any], Any], text: str) -> _OfOne:
     def of_one(x: Any) -> Tensor:
         return function(floats(x))
 
@@ -99,7 +101,7 @@ def _of_one(name: str, function: Callable[[Any], Any], text: str) -> Callable[[A
     return of_one
 
 
-def _of_two(name: str, function: Callable[[Any, Any], Any], text: str) -> Callable[[Any, Any], Tensor]:
+def _of_two(name: str, function: Callable[[Any, Any], Any], text: str) -> _OfTwo:
     def of_two(a: Any, x: Any) -> Tensor:
         return function(*two_floats(a, x))
 
@@ -151,15 +153,15 @@ def _beta(a: Any, b: Any) -> Tensor:
     return ops.multiply(ops.exp(_betaln(a, b)), sign)
 
 
-gammaln = _of_one("gammaln", ops.lgamma, "The logarithm of the size of the gamma function")
-gamma = _of_one("gamma", _gamma, "The gamma function")
-rgamma = _of_one("rgamma", _rgamma, "1 over the gamma function, 0 at its poles")
-gammasgn = _of_one("gammasgn", _gammasgn, "The sign of the gamma function, NaN at negative integers")
-digamma = _of_one("digamma", functions.digamma, "The derivative of the logarithm of the gamma function")
-psi = digamma
-betaln = _of_two("betaln", _betaln, "The logarithm of the beta function of `a` and `x`")
-beta = _of_two("beta", _beta, "The beta function of `a` and `x`")
-factorial = _of_one("factorial", _further.factorial, "``gamma(x + 1)``, 0 below 0; exact for whole numbers")
+gammaln: _OfOne = _of_one("gammaln", ops.lgamma, "The logarithm of the size of the gamma function")
+gamma: _OfOne = _of_one("gamma", _gamma, "The gamma function")
+rgamma: _OfOne = _of_one("rgamma", _rgamma, "1 over the gamma function, 0 at its poles")
+gammasgn: _OfOne = _of_one("gammasgn", _gammasgn, "The sign of the gamma function, NaN at negative integers")
+digamma: _OfOne = _of_one("digamma", functions.digamma, "The derivative of the logarithm of the gamma function")
+psi: _OfOne = digamma
+betaln: _OfTwo = _of_two("betaln", _betaln, "The logarithm of the beta function of `a` and `x`")
+beta: _OfTwo = _of_two("beta", _beta, "The beta function of `a` and `x`")
+factorial: _OfOne = _of_one("factorial", _further.factorial, "``gamma(x + 1)``, 0 below 0; exact for whole numbers")
 
 
 def comb(N: Any, k: Any, exact: bool = False, repetition: bool = False) -> Tensor:
@@ -181,17 +183,17 @@ def comb(N: Any, k: Any, exact: bool = False, repetition: bool = False) -> Tenso
     return ops.where(none, 1.0, _further.comb(ops.where(none, 1.0, n + taken - 1.0), taken))
 
 
-poch = _of_two(
+poch: _OfTwo = _of_two(
     "poch",
     lambda a, x: _further.poch(a, x, _gammasgn),
     "``gamma(a + x) / gamma(a)``, NaN where `a` or ``a + x`` is 0 or a negative integer",
 )
-gammainc = _of_two(
+gammainc: _OfTwo = _of_two(
     "gammainc",
     lambda a, x: ops.gammainc(a, x, order=0),
     "The lower incomplete gamma function of `x` with the parameter `a`, over the whole",
 )
-gammaincc = _of_two(
+gammaincc: _OfTwo = _of_two(
     "gammaincc",
     lambda a, x: ops.gammaincc(a, x, order=0),
     "The upper incomplete gamma function of `x` with the parameter `a`, over the whole",
@@ -283,57 +285,57 @@ def _entr(x: Any) -> Tensor:
     return ops.where(below, -np.inf, -ops.xlogy(inside, inside))
 
 
-erf = _of_one("erf", ops.erf, "The error function")
-erfc = _of_one("erfc", ops.erfc, "1 less the error function")
-erfinv = _of_one("erfinv", ops.erfinv, "The number whose error function it is")
-erfcinv = _of_one(
+erf: _OfOne = _of_one("erf", ops.erf, "The error function")
+erfc: _OfOne = _of_one("erfc", ops.erfc, "1 less the error function")
+erfinv: _OfOne = _of_one("erfinv", ops.erfinv, "The number whose error function it is")
+erfcinv: _OfOne = _of_one(
     "erfcinv",
     lambda x: -ops.ndtri(0.5 * x) * _HALF,
     "The number of which the error function lacks so much to 1",
 )
-ndtr = _of_one(
+ndtr: _OfOne = _of_one(
     "ndtr", lambda x: 0.5 * ops.erfc(-x * _HALF), "The probability of a normal variable to lie below"
 )
-ndtri = _of_one("ndtri", ops.ndtri, "The number below which a normal variable lies with that probability")
-log_ndtr = _of_one(
+ndtri: _OfOne = _of_one("ndtri", ops.ndtri, "The number below which a normal variable lies with that probability")
+log_ndtr: _OfOne = _of_one(
     "log_ndtr", _log_ndtr, "The logarithm of the probability of a normal variable to lie below"
 )
-expit = _of_one("expit", ops.sigmoid, "``1 / (1 + exp(-x))``")
-logit = _of_one("logit", lambda x: ops.log(x) - ops.log1p(-x), "``log(x / (1 - x))``")
-entr = _of_one("entr", _entr, "``-x log(x)``, 0 of 0 and -inf below")
-xlogy = _of_two("xlogy", ops.xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
-xlog1py = _of_two("xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN")
+expit: _OfOne = _of_one("expit", ops.sigmoid, "``1 / (1 + exp(-x))``")
+logit: _OfOne = _of_one("logit", lambda x: ops.log(x) - ops.log1p(-x), "``log(x / (1 - x))``")
+entr: _OfOne = _of_one("entr", _entr, "``-x log(x)``, 0 of 0 and -inf below")
+xlogy: _OfTwo = _of_two("xlogy", ops.xlogy, "``a log(x)``, 0 where `a` is 0 and `x` not NaN")
+xlog1py: _OfTwo = _of_two("xlog1py", ops.xlog1py, "``a log(1 + x)``, 0 where `a` is 0 and `x` not NaN")
 
 
-exp2 = _of_one("exp2", ops.exp2, "``2**x``")
-expm1 = _of_one("expm1", ops.expm1, "``exp(x) - 1``, exact near 0")
-log1p = _of_one("log1p", ops.log1p, "``log(1 + x)``, exact near 0")
-log_expit = _of_one("log_expit", _further.log_expit, "The logarithm of :func:`expit`")
-erfcx = _of_one("erfcx", ops.erfcx, "``exp(x**2) erfc(x)``")
-dawsn = _of_one("dawsn", ops.dawsn, "Dawson's integral, ``exp(-x**2)`` times that of ``exp(t**2)`` from 0 on")
-exp1 = _of_one(
+exp2: _OfOne = _of_one("exp2", ops.exp2, "``2**x``")
+expm1: _OfOne = _of_one("expm1", ops.expm1, "``exp(x) - 1``, exact near 0")
+log1p: _OfOne = _of_one("log1p", ops.log1p, "``log(1 + x)``, exact near 0")
+log_expit: _OfOne = _of_one("log_expit", _further.log_expit, "The logarithm of :func:`expit`")
+erfcx: _OfOne = _of_one("erfcx", ops.erfcx, "``exp(x**2) erfc(x)``")
+dawsn: _OfOne = _of_one("dawsn", ops.dawsn, "Dawson's integral, ``exp(-x**2)`` times that of ``exp(t**2)`` from 0 on")
+exp1: _OfOne = _of_one(
     "exp1",
     lambda x: ops.expn(x, order=1),
     "The integral of ``exp(-t) / t`` over t from there on, NaN below 0",
 )
-expi = _of_one(
+expi: _OfOne = _of_one(
     "expi", ops.expi, "The integral of ``exp(t) / t`` over t up to there, around 0 its principal value"
 )
-spence = _of_one(
+spence: _OfOne = _of_one(
     "spence",
     ops.spence,
     "The integral of ``log(t) / (1 - t)`` over t from 1 to there, NaN below 0, -inf at infinity",
 )
 
 
-rel_entr = _of_two(
+rel_entr: _OfTwo = _of_two(
     "rel_entr", _further.rel_entr, "``a log(a / x)``, 0 where `a` is 0, infinite where either is negative"
 )
-kl_div = _of_two("kl_div", _further.kl_div, "``a log(a / x) - a + x``, infinite where either is negative")
-huber = _of_two(
+kl_div: _OfTwo = _of_two("kl_div", _further.kl_div, "``a log(a / x) - a + x``, infinite where either is negative")
+huber: _OfTwo = _of_two(
     "huber", _further.huber, "``x**2 / 2`` up to the size `a`, linear beyond, infinite where `a` is negative"
 )
-pseudo_huber = _of_two(
+pseudo_huber: _OfTwo = _of_two(
     "pseudo_huber",
     _further.pseudo_huber,
     "``a**2 (sqrt(1 + (x / a)**2) - 1)``, infinite where `a` is negative",
@@ -465,11 +467,11 @@ def iv(v: float, z: Any) -> Tensor:
 
 
 _OF_ORDER = "The Bessel function of the {} kind of order {}"
-j0 = _of_one("j0", lambda x: ops.bessel_j(x, order=0), _OF_ORDER.format("first", 0))
-j1 = _of_one("j1", lambda x: ops.bessel_j(x, order=1), _OF_ORDER.format("first", 1))
-y0 = _of_one("y0", lambda x: ops.bessel_y(x, order=0), _OF_ORDER.format("second", 0))
-y1 = _of_one("y1", lambda x: ops.bessel_y(x, order=1), _OF_ORDER.format("second", 1))
-i0 = _of_one("i0", functions.bessel_i0, "The modified Bessel function of the first kind of order 0")
-i1 = _of_one("i1", functions.bessel_i1, "The modified Bessel function of the first kind of order 1")
-i0e = _of_one("i0e", ops.bessel_i0e, "``exp(-|x|)`` times the modified Bessel function of order 0")
-i1e = _of_one("i1e", ops.bessel_i1e, "``exp(-|x|)`` times the modified Bessel function of order 1")
+j0: _OfOne = _of_one("j0", lambda x: ops.bessel_j(x, order=0), _OF_ORDER.format("first", 0))
+j1: _OfOne = _of_one("j1", lambda x: ops.bessel_j(x, order=1), _OF_ORDER.format("first", 1))
+y0: _OfOne = _of_one("y0", lambda x: ops.bessel_y(x, order=0), _OF_ORDER.format("second", 0))
+y1: _OfOne = _of_one("y1", lambda x: ops.bessel_y(x, order=1), _OF_ORDER.format("second", 1))
+i0: _OfOne = _of_one("i0", functions.bessel_i0, "The modified Bessel function of the first kind of order 0")
+i1: _OfOne = _of_one("i1", functions.bessel_i1, "The modified Bessel function of the first kind of order 1")
+i0e: _OfOne = _of_one("i0e", ops.bessel_i0e, "``exp(-|x|)`` times the modified Bessel function of order 0")
+i1e: _OfOne = _of_one("i1e", ops.bessel_i1e, "``exp(-|x|)`` times the modified Bessel function of order 1")
