@@ -264,10 +264,68 @@ def test_a_dataset_in_a_compiled_function(run):
     assert run(total)(tf.constant(1.0)).item() == 7.0
 
 
+def test_each_call_reads_a_generator_anew(run):
+    readings = []
+
+    def rows():
+        readings.append(len(readings))
+        for i in range(3):
+            yield 10 * readings[-1] + i
+
+    dataset = Dataset.from_generator(rows, tf.int32).batch(2)
+
+    def digits(x):
+        for batch in dataset:
+            x = 100 * x + tf.reduce_sum(batch)
+        return x
+
+    f = run(digits)
+    assert [int(f(tf.constant(0))) for _ in range(3)] == [102, 2112, 4122]
+    assert readings == [0, 1, 2]
+
+
+def test_each_call_shuffles_anew():
+    dataset = Dataset.range(6).shuffle(6, seed=3)
+
+    @tf.function
+    def order():
+        return tf.stack(list(dataset)), tf.stack(list(dataset))
+
+    orders = [x.numpy().tolist() for _ in range(2) for x in order()]
+    again = Dataset.range(6).shuffle(6, seed=3)
+    assert orders == [[int(x) for x in again] for _ in range(4)]
+    assert len({tuple(x) for x in orders}) > 1 and all(sorted(x) == list(range(6)) for x in orders)
+
+
+def test_a_reading_unlike_that_of_the_trace_is_refused():
+    lengths = iter([2, 3])
+    dataset = Dataset.from_generator(lambda: range(next(lengths)), tf.int32)
+
+    @tf.function
+    def total():
+        return tf.add_n(list(dataset))
+
+    assert int(total()) == 1
+    with pytest.raises(tf.ShapeError, match=r"was traced for elements like int32\[\], int32\[\], and takes"):
+        total()
+
+
 def test_what_would_be_fixed_by_a_trace_is_refused():
     shuffled = Dataset.range(3).shuffle(3)
-    with pytest.raises(tf.TracejitError, match="a shuffled dataset is read while a function is traced"):
-        tf.function(lambda: list(shuffled))()
+
+    @tf.function
+    def in_a_loop():
+        total = tf.constant(0, tf.int64)
+        for _ in tf.range(2):
+            for x in shuffled:
+                total += x
+        return total
+
+    with pytest.raises(tf.TracejitError, match=r"taken by each call in a branch or loop(.|\n)*test_data.py"):
+        in_a_loop()
+    endless = Dataset.from_generator(itertools.count, tf.int64)
+    with pytest.raises(tf.TracejitError, match=r"more than 16384 elements(.|\n)*test_data.py"):
+        tf.function(lambda: list(endless))()
     iterator = iter(Dataset.range(3))
     with pytest.raises(tf.TracejitError, match="loops over an iterator that was made outside of it"):
         tf.function(lambda: list(iterator))()

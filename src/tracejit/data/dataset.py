@@ -1,8 +1,8 @@
 """Dataset: a sequence of examples made of other sequences, read as often as one likes.
 
 Everything runs when an element is asked for, in this thread, eagerly; elements come without history, so no gradient
-passes through. Inside of a traced function a dataset is a Python sequence: a loop over it is written out, which is
-refused where its order is drawn at random.
+passes through. Inside of a traced function a dataset is a Python sequence: a loop over it is written out. Where readings
+differ, by a random order or what a function of the program makes, each call takes one of its own, before it runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import tracejit as tf
 from ..errors import at_user_line
 from .choosing import Choosing, drawn_seed
 from .elements import applied, as_array, as_element, holds, like, paths_like, row
-from .reading import DatasetIterator, NumpyIterator
+from .reading import DatasetIterator, NumpyIterator, readings
 from .regrouping import UNKNOWN, Regrouping, counted, positive
 
 Source = Callable[[], Iterator[Any]]
@@ -45,8 +45,8 @@ class Options:
 class Dataset(Choosing, Regrouping):
     """A sequence of elements; made by its class methods and from other datasets.
 
-    These give it the `source` of elements, its `length` if it is known, whether it is `shuffled`, and the `spec` of
-    elements.
+    These give it the `source` of elements, its `length` if it is known, whether one reading `varies` from another, and
+    the `spec` of elements.
 
     Examples
     --------
@@ -58,19 +58,20 @@ class Dataset(Choosing, Regrouping):
     [3.] [1]
     """
 
-    __slots__ = ("_source", "_length", "_shuffled", "_spec")
+    __slots__ = ("_source", "_length", "_varies", "_spec", "_readings")
 
     def __init__(
         self,
         source: Source,
         length: float,
-        shuffled: bool = False,
+        varies: bool = False,
         spec: Callable[[], Any] | None = None,
     ):
         self._source = source
         self._length = length
-        self._shuffled = shuffled
+        self._varies = varies
         self._spec = spec
+        self._readings: DatasetIterator | None = None
 
     # ---- sources ----------------------------------------------------------------------------------------
 
@@ -168,7 +169,7 @@ class Dataset(Choosing, Regrouping):
             return (as_element(e) if wanted is None else like(wanted, e) for e in generator(*given))
 
         signature = output_signature
-        return Dataset(source, UNKNOWN, spec=None if signature is None else lambda: signature)
+        return Dataset(source, UNKNOWN, True, None if signature is None else lambda: signature)
 
     @staticmethod
     def range(*args: int, output_type: Any = "int64", name: str | None = None) -> Dataset:
@@ -214,14 +215,14 @@ class Dataset(Choosing, Regrouping):
         return Dataset(
             source,
             UNKNOWN if UNKNOWN in known else min(known),
-            any(p._shuffled for p in parts),
+            any(p._varies for p in parts),
             lambda: tf.nest.pack_sequence_as(nest, [p.element_spec for p in parts]),
         )
 
     # ---- from one dataset to another --------------------------------------------------------------------
 
     def _like(self, source: Source, length: float, spec: Callable[[], Any] | None = None) -> Dataset:
-        return Dataset(source, length, self._shuffled, spec)
+        return Dataset(source, length, self._varies, spec)
 
     def _same(self, source: Source, length: float) -> Dataset:
         """With elements like these."""
@@ -329,7 +330,7 @@ class Dataset(Choosing, Regrouping):
             return _shuffled(self._source(), size, np.random.default_rng([key % 2**64, now]))
 
         return Dataset(
-            source, self._length, self._shuffled or reshuffle_each_iteration, lambda: self.element_spec
+            source, self._length, self._varies or reshuffle_each_iteration, lambda: self.element_spec
         )
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
@@ -370,7 +371,7 @@ class Dataset(Choosing, Regrouping):
         return Dataset(
             lambda: itertools.chain(self._source(), dataset._source()),
             UNKNOWN if UNKNOWN in known else sum(known),
-            self._shuffled or dataset._shuffled,
+            self._varies or dataset._varies,
         )
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
@@ -405,12 +406,11 @@ class Dataset(Choosing, Regrouping):
 
     # ---- reading ----------------------------------------------------------------------------------------
 
-    def __iter__(self) -> DatasetIterator:
-        if tf.autograph.current_trace() is not None and self._shuffled:
-            raise tf.TracejitError(
-                "a shuffled dataset is read while a function is traced: its order would be that of the trace for "
-                f"ever. Read it outside, and pass each element to the function{at_user_line()}"
-            )
+    def __iter__(self) -> Iterator[Any]:
+        if self._varies and tf.autograph.current_trace() is not None:
+            if self._readings is None:
+                self._readings = readings(self._source)
+            return iter(next(self._readings))
         return DatasetIterator(self._source)
 
     def as_numpy_iterator(self) -> NumpyIterator:

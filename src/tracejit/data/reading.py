@@ -107,6 +107,26 @@ class DatasetIterator:
             self._elements = itertools.islice(self._source(), self._count, None)
 
 
+#: Elements that a call of a compiled function reads of a dataset, before it runs.
+_MOST = 1 << 14
+
+
+def readings(source: Callable[[], Iterator[Any]]) -> DatasetIterator:
+    """An iterator whose elements are whole readings, as lists, for the calls of compiled functions: one for each."""
+
+    def whole() -> list[Any]:
+        elements = list(itertools.islice(source(), _MOST + 1))
+        if len(elements) > _MOST:
+            raise tf.TracejitError(
+                f"a compiled function loops over a dataset of more than {_MOST} elements, which are read before each "
+                f"call: take some first, or pass each element to the function{at_user_line()}"
+            )
+        return elements
+
+    with tf.init_scope():
+        return DatasetIterator(lambda: (whole() for _ in itertools.count()))
+
+
 class NumpyIterator:
     """One reading of a dataset, the tensors in `elements`, as arrays and NumPy's scalars.
 
