@@ -1,8 +1,9 @@
 """Dataset: a sequence of examples made of other sequences, read as often as one likes.
 
 Everything runs when an element is asked for, in this thread, eagerly; elements come without history, so no gradient
-passes through. Inside of a traced function a dataset is a Python sequence: a loop over it is written out. Where readings
-differ, by a random order or what a function of the program makes, each call takes one of its own, before it runs.
+passes through. Inside of a traced function a dataset is a Python sequence: a loop over it is written out. Where one
+reading differs from another, by a random order or what a function of the program makes, each call takes one of its own,
+before it runs.
 """
 
 from __future__ import annotations
