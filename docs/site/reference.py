@@ -21,7 +21,7 @@ import tracejit as tj
 #: Modules that are no faces of their own: every op once more, and what other modules list.
 _NO_PAGES = frozenset({"raw_ops", "compat"})
 #: Public modules that no module's list of names leads to.
-_INNER = ("compat.v1", "config", "numpy.fft", "numpy.linalg", "summary")
+_INNER = ("compat.v1", "config", "numpy.fft", "numpy.linalg", "profiler", "summary")
 
 
 def public_modules() -> dict[str, ModuleType]:

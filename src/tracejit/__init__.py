@@ -67,7 +67,7 @@ _HOMES = {
     "ops.elementwise.bits": "bitcast",
     "runtime.watch": "LongLoopWarning",
     "strings.operations": "as_string",
-    "train": "summary",
+    "train": "profiler summary",
 }
 _NAMES = {name: home for home, names in _HOMES.items() for name in names.split()}
 

@@ -165,6 +165,7 @@ from tracejit.ops.elementwise.angles import tan as tan
 from tracejit.ops.elementwise.bits import bitcast as bitcast
 from tracejit.runtime.watch import LongLoopWarning as LongLoopWarning
 from tracejit.strings.operations import as_string as as_string
+from tracejit.train import profiler as profiler
 from tracejit.train import summary as summary
 
 __version__: str

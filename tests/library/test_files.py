@@ -85,4 +85,12 @@ def test_logs_are_not_kept_and_that_is_said(tmp_path):
         writer = tf.summary.create_file_writer(str(tmp_path))
     with writer.as_default():
         assert tf.summary.scalar("loss", 1.0, step=1) is False
+    for begin in (tf.profiler.experimental.start, tf.profiler.experimental.Profile):
+        with pytest.warns(UserWarning, match=r"tracejit\.profiler writes nothing: tracejit\.profile") as told:
+            begin(str(tmp_path))
+        assert told[0].filename == __file__
+    with tf.profiler.experimental.Trace("step", step_num=1):
+        tf.profiler.experimental.stop()
+    with pytest.raises(AttributeError, match=r"tracejit\.profiler\.experimental"):
+        tf.profiler.experimental.client  # noqa: B018
     assert not list(tmp_path.iterdir())

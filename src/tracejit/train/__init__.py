@@ -1,4 +1,4 @@
-"""Checkpoints, and logs that are not written: ``tracejit.train``. Names only."""
+"""Checkpoints, and logs and profiles that are not written: ``tracejit.train``. Names only."""
 
 from ..core.lazy import lazily as _lazily
 

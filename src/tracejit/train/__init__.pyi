@@ -1,3 +1,4 @@
+from tracejit.train import profiler as profiler
 from tracejit.train import summary as summary
 from tracejit.train.checkpoint.checkpoint import Checkpoint as Checkpoint
 from tracejit.train.checkpoint.checkpoint import MismatchedCheckpoint as MismatchedCheckpoint

@@ -191,6 +191,7 @@ from tracejit import pad as pad
 from tracejit import pow as pow
 from tracejit import print as print
 from tracejit import profile as profile
+from tracejit import profiler as profiler
 from tracejit import progress as progress
 from tracejit import py_function as py_function
 from tracejit import queue as queue
