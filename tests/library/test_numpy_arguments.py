@@ -56,6 +56,16 @@ np.histogram2d(T, T[::-1], bins=[[1.0, 1.5, 3.0], 2])
 np.histogramdd(M[0], bins=[2, 3, 1, 2])
 np.histogramdd([T, T**2, -T], bins=2, density=True)
 np.histogramdd(M[0].T, bins=2, range=[[0, 3], None, [8, 11]], weights=[1.0, 2.0, 3.0, 4.0])
+np.pad(V, (9, 20), mode="reflect")
+np.pad(V, (13, 8), mode="symmetric")
+@F,I,B np.pad(X, ((7, 0), (1, 9)), mode="reflect")
+@F,C np.pad(X[:1], ((2, 3), (0, 8)), mode="reflect")
+@F,I np.pad(X[:, :1], ((4, 1), (2, 3)), mode="symmetric")
+np.expand_dims(F, np.array(-1))
+np.expand_dims(F, [np.array(0), -1])
+@F,I,C np.lexsort(X)
+np.lexsort([C[1], C[0].real, C[1].imag])
+np.lexsort(C, axis=0)
 np.pad(F, 1, mode="reflect", reflect_type="odd")
 np.pad(V, (5, 7), mode="reflect", reflect_type="odd")
 np.pad(V, (5, 7), mode="symmetric", reflect_type="odd")
@@ -301,6 +311,9 @@ def test_derivatives_follow_what_is_vectorized():
         (lambda: tnp.vectorize(lambda v: (v, v), signature="(n)->(n)")(F), "gives 1 results, got 2"),
         (lambda: tnp.vectorize(distance)(F, np.ones(2)), "broadcast"),
         (lambda: tnp.vecdot(V, V[:1]), "vectors of one size, got 3 and 1"),
+        (lambda: tnp.pad(F, 1, mode=lambda vector, width, axis, options: None), "pad has no mode <function"),
+        (lambda: tnp.pad(F, 1, mode="mirrored"), "pad has no mode 'mirrored': its modes are constant"),
+        (lambda: tnp.pad(F[:0], 1, mode="symmetric"), "has no 1 elements to mirror"),
     ],
 )
 def test_what_does_not_fit_is_refused_at_the_users_line(call, message):
@@ -318,6 +331,7 @@ SLOPES = [
     lambda np, x: np.quantile(x, [0.3, 0.8], axis=1, method="hazen"),
     lambda np, x: np.histogram2d(x[0], x[1], bins=2, range=[[-1, 2], [-1, 2]], weights=x[2])[0],
     lambda np, x: np.pad(x, 2, mode="reflect", reflect_type="odd") ** 2,
+    lambda np, x: np.pad(x, ((4, 1), (2, 9)), mode="reflect") ** 2,
     lambda np, x: np.pad(x, 1, mode="mean", stat_length=2),
     lambda np, x: np.trapezoid(np.stack([x, x**2]), x, axis=-2),
     lambda np, x: np.vecdot(x, x[:, 1], axis=0) + np.insert(x, 1, x[:, 0], axis=1)[0, :4],

@@ -34,7 +34,8 @@ def pad(
     `mode` is "constant", with `constant_values` given likewise, by default 0, "reflect", "symmetric", "edge", "wrap",
     "linear_ramp" to the `end_values`, 0 too, or "maximum", "minimum", "mean" or "median" along the axis, of
     `stat_length` elements next to the end, by default all; "empty" is 0. With the `reflect_type` "odd", not "even",
-    what is reflected is mirrored at the value there, too. ValueError for another mode, and for what it does not take.
+    what is reflected is mirrored at the value there, too. ValueError for another mode, a function among them, and for
+    what it does not take.
 
     Examples
     --------
@@ -72,8 +73,10 @@ def pad(
         for axis, (before, after) in enumerate(pairs):
             x = ops.gather(x, _positions_around(x.shape[axis], before, after, mode), axis=axis)
         return x
+    if mode in ("reflect", "symmetric"):
+        return _mirrored(x, pairs, mode)
     if mode != "constant":
-        return cutting.pad(x, pairs, mode, 0)
+        raise ValueError(f"pad has no mode {mode!r}: its modes are {', '.join(_TAKEN)}{at(user_location())}")
     return _with_constants(x, pairs, 0 if constant_values is None else constant_values)
 
 
@@ -111,16 +114,33 @@ def _with_constants(x: Any, pairs: Sequence[Any], constant_values: Any) -> Tenso
     return x
 
 
+def _mirrored(x: Any, pairs: Sequence[Any], mode: str) -> Tensor:
+    """Elements mirrored at the ends, and what was mirrored again where they do not reach."""
+    for axis, (before, after) in enumerate(pairs):
+        size = known(x.shape[axis]) if before or after else 0
+        if size == 0 or max(before, after) < size:
+            x = cutting.pad(x, [[before, after] if k == axis else [0, 0] for k in range(len(pairs))], mode, 0)
+        else:
+            x = ops.gather(x, _back_and_forth(size, before, after, mode)[2], axis=axis)
+    return x
+
+
+def _back_and_forth(size: int, before: int, after: int, mode: str) -> tuple[Any, Any, Any]:
+    """How often one went there and back, whether one is on the way back, and the position: walks between both ends."""
+    step = 1 if mode == "symmetric" else 0  # the outermost ones are met twice in a row
+    period = max(2 * (size - 1 + step), 1)
+    turns, place = np.divmod(np.arange(-before, size + after), period)
+    over = place >= size
+    return turns, over, np.where(over, period - step - place, place)
+
+
 def _turned_over(x: Any, axis: int, sizes: Sequence[int], mode: str) -> Tensor:
     """Elements mirrored at the ends, and their values at the value there: twice that less the element."""
     size = known(x.shape[axis])
     if size == 1:
         return ops.gather(x, np.zeros(1 + sizes[0] + sizes[1], np.int64), axis=axis)
-    step = 1 if mode == "symmetric" else 0
-    period = 2 * (size - 1 + step)
-    turns, place = np.divmod(np.arange(-sizes[0], size + sizes[1]), period)
-    over = place >= size
-    whole = ops.gather(x, np.where(over, period - step - place, place), axis=axis)
+    turns, over, positions = _back_and_forth(size, sizes[0], sizes[1], mode)
+    whole = ops.gather(x, positions, axis=axis)
     along = tuple([-1 if k == axis else 1 for k in range(len(x.shape))])
     sign, lasts, firsts = (
         array(v.reshape(along), x.dtype) for v in (np.where(over, -1, 1), 2 * (over + turns), -2 * turns)

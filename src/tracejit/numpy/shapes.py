@@ -148,13 +148,10 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
     (1, 2) (1, 2, 1)
     """
     x = array(a)
-    if isinstance(axis, (int, np.integer)):
-        return shapes.expand_dims(x, int(axis))
-    chosen = axes_of(axis, len(x.shape) + len(axis))
-    sizes = iter(x.shape)
-    return ops.reshape(
-        x, shape=tuple([1 if k in chosen else next(sizes) for k in range(len(x.shape) + len(axis))])
-    )
+    wanted = list(axis) if np.ndim(axis) else [axis]
+    rank = len(x.shape) + len(wanted)
+    chosen, sizes = axes_of(wanted, rank), iter(x.shape)
+    return ops.reshape(x, shape=tuple([1 if k in chosen else next(sizes) for k in range(rank)]))
 
 
 def broadcast_to(array_: Any, shape: Any) -> Tensor:

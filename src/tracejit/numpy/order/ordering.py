@@ -108,7 +108,7 @@ def _require_places(a: Any, kth: Any, axis: int | None) -> None:
 def lexsort(keys: Any, axis: int = -1) -> Tensor:
     """Positions (int64) that sort along `axis` by the last of `keys`, where that is equal by the one before, and so on.
 
-    ShapeError for no keys, DtypeError for complex numbers and strings.
+    Complex numbers by real and then by imaginary parts. ShapeError for no keys, DtypeError for strings.
 
     Examples
     --------
@@ -120,9 +120,9 @@ def lexsort(keys: Any, axis: int = -1) -> Tensor:
         raise ShapeError(f"lexsort takes at least one key{at(user_location())}")
     first, *others = [array(key) for key in keys]
     along = one_axis(axis, len(first.shape))
-    positions = sorting.order(first, along)
+    positions = _order(first, along, False)
     for key in others:
-        by_key = sorting.order(sorting.take_along(key, positions, along), along)
+        by_key = _order(sorting.take_along(key, positions, along), along, False)
         positions = sorting.take_along(positions, by_key, along)
     return positions
 
