@@ -148,6 +148,8 @@ def test_conditions_and_positions_of_a_wrong_dtype(run):
         (lambda x: tf.reshape(x, (-1, -1)), "one size at most may be -1"),
         (lambda x: tf.reshape(x, (-1, 0)), "0 times the size that -1 stands for must be 4"),
         (lambda x: tf.zeros((2.7,)), "a size is an integer, not 2.7"),
+        (lambda x: tf.zeros(2.7), "a size is an integer, not 2.7"),
+        (lambda x: tf.ones(None), "a size is an integer, not None"),
         (lambda x: tf.zeros((x[0, 0],)), "a size is an integer, not"),
         (lambda x: tf.expand_dims(x, 0.5), "an axis is an integer, not 0.5"),
         (lambda x: tf.expand_dims(x, 4), "axis 4 is out of range for rank 3"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -45,7 +45,7 @@ def sizes_of(shape: Any) -> tuple[Size, ...]:
     shape = shape.numpy() if hasattr(shape, "numpy") else shape
     if isinstance(shape, (np.ndarray, np.generic)):
         shape = np.atleast_1d(shape).tolist()
-    return tuple([_size(s) for s in shape])
+    return tuple([_size(s) for s in (shape if isinstance(shape, Iterable) else (shape,))])
 
 
 def sizes_not_negative(shape: Any) -> tuple[Size, ...]:
