@@ -182,8 +182,9 @@ def counting():
 
 
 @pytest.mark.parametrize("derivative", [tf.grad, lambda f: lambda x: tf.jvp(f, [x], [tf.ones_like(x)])])
+@pytest.mark.parametrize("memory", ["save", "recompute"])
 @pytest.mark.parametrize("place", ["loop", "while", "branch", "recomputed"])
-def test_other_values_in_a_second_run_of_a_region_are_refused(place, derivative):
+def test_other_values_in_a_second_run_of_a_region_are_refused(place, memory, derivative):
     following, _ = counting()
 
     def in_loop(x):
@@ -205,7 +206,7 @@ def test_other_values_in_a_second_run_of_a_region_are_refused(place, derivative)
     recomputed = tf.recompute_grad(lambda x: tf.sin(x * following()))
     f = {"loop": in_loop, "while": in_while, "branch": in_branch, "recomputed": recomputed}[place]
     with pytest.raises(tf.GradientError, match=r"gives other values each time(.|\n)*test_python_calls.py"):
-        tf.function(derivative(tf.function(f)))(tf.constant(1.0))
+        tf.function(derivative(tf.function(f)), memory=memory)(tf.constant(1.0))
 
 
 def test_derivatives_of_regions_call_again_what_they_need_alone():
