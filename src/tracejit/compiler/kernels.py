@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..runtime.linking import debug_library
     from ..runtime.threads import workers as threads
     from . import prebuilt
-    from .codegen import linalg, llvm, machines, matmul, parts, structure, workers
+    from .codegen import library_calls, linalg, llvm, machines, matmul, parts, workers
     from .codegen.lane import call_lane as lane
     from .codegen.lane import operators
     from .codegen.threads import thread_pool
@@ -40,9 +40,9 @@ else:  # whoever finds all compiled code on disk needs no compiler
         Later(f".codegen.{name}", __package__)
         for name in ("lane.call_lane", "lane.operators", "threads.thread_pool")
     )
-    linalg, llvm, machines, matmul, parts, structure, workers = (
+    library_calls, linalg, llvm, machines, matmul, parts, workers = (
         Later(f".codegen.{name}", __package__)
-        for name in ("linalg", "llvm", "machines", "matmul", "parts", "structure", "workers")
+        for name in ("library_calls", "linalg", "llvm", "machines", "matmul", "parts", "workers")
     )
     prebuilt = Later(".prebuilt", __package__)
     schedule = Later(".loopir.passes.schedule", __package__)
@@ -178,11 +178,11 @@ def _key(name: str, target: cpu.CpuTarget) -> str:
 
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
-    kernel, _, kind = name.removesuffix(structure.SHARED).rpartition("_")
+    kernel, _, kind = name.removesuffix(library_calls.SHARED).rpartition("_")
     dtype, machine = {"f32": "float32", "f64": "float64"}[kind], schedule.Target.of(target.features)
     width, fma = machine.register_bytes, machine.has_fma
     if kernel == "gemm":
-        shares = name.endswith(structure.SHARED)
+        shares = name.endswith(library_calls.SHARED)
         source = matmul.kernel_text(dtype, register_bytes=width, fma=fma, shares=shares)
         return matmul.symbol(dtype, width, shares), machines.Unit(source, ready=True)
     source = linalg.kernel_text(kernel, dtype, register_bytes=width, fma=fma)

@@ -11,7 +11,7 @@ from ..loopir.operands import Buffer, Name
 from ..loopir.passes.schedule import Schedule
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
-from . import structure as control
+from . import library_calls
 from .nests import strips
 
 _MOVING = (While, Allocate, Grow, Free)  # they change which memory a buffer is
@@ -89,7 +89,7 @@ class Footprint:
             self.calls_out = True
             self.can_fail |= not isinstance(s, (Call, Free))
             if isinstance(s, Call):
-                self.scratch = larger(self.scratch, control.scratch_bytes(s))
+                self.scratch = larger(self.scratch, library_calls.scratch_bytes(s))
             if isinstance(s, _MOVING):
                 self.moved.update(dict.fromkeys(s.writes()))
 

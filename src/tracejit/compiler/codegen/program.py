@@ -15,7 +15,7 @@ from ...core.lazy import Later
 from ...runtime import abi
 from ..loopir import ir
 from ..loopir.passes.schedule import Target, schedule
-from . import memory, parallel
+from . import library_calls, memory, parallel
 from . import structure as control
 from .entry import Entry
 from .footprint import Footprint, larger
@@ -34,7 +34,7 @@ STACK = 16  # the alignment of the stack that callers see to
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
     ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: parallel.loop, ir.If: control.branch,
-    ir.Fail: control.fail, ir.Call: control.call, ir.HostCall: control.host_call,
+    ir.Fail: control.fail, ir.Call: library_calls.call, ir.HostCall: control.host_call,
     ir.Allocate: memory.allocate, ir.Grow: memory.grow, ir.Free: memory.free,
     ir.Clock: control.clock,
 }  # fmt: skip

@@ -1,26 +1,18 @@
-"""Structure around nests: While, If, Fail and library calls, in the function they stand in.
+"""Structure around nests: While, If, Fail and calls of the host, in the function they stand in.
 
 A failure stores its status and leaves through the function's one exit.
 """
 
 from __future__ import annotations
 
-from ...core.dim import product
 from ...runtime import abi
-from ...runtime.threads import state
-from ..ir_text import NULL, TRUE, Value, integer, kind_of, memory_kind
-from ..loopir.called_kernels import KERNELS
-from ..loopir.ir import Call, Clock, Fail, HostCall, If, While
+from ..ir_text import TRUE, Value, integer, kind_of, memory_kind
+from ..loopir.ir import Clock, Fail, HostCall, If, While
 from ..loopir.operands import Buffer, Const
-from ..loopir.passes.schedule import Target
-from . import linalg, matmul
 from .poll import Place, look, quick
 from .writing.buffers import place
 from .writing.context import CTX, POINTER_ALIGN, ctx_place, field, leave
 from .writing.kernel import SCALAR, KernelWriter
-
-SHARED = "_shared"
-"""What the name of a library kernel ends with that takes the thread pool, too."""
 
 # ---- conditions -----------------------------------------------------------------------------------------
 
@@ -176,49 +168,7 @@ def clock(k: KernelWriter, s: Clock) -> None:
         w.stmt(f"store volatile {w.add(total, more).typed}, {where.typed}, align 8")
 
 
-# ---- library calls --------------------------------------------------------------------------------------
-
-
-def call(k: KernelWriter, s: Call) -> None:
-    """A library kernel: sizes, then pointers and strides, then memory to work in."""
-    if s.function == "matmul":
-        matrix_product(k, s)
-        return
-    w, arguments = k.w, [k.size(size) for size in s.sizes]
-    for view, argument in zip(s.views, KERNELS[s.function].arguments, strict=True):
-        arguments.append(place(k, view.buffer, view.index).pointer)
-        arguments += [k.size(stride) for stride in view.strides[: argument.strides]]
-    kernel, products = (function(k, name) for name in library_kernels(s, k.shares))
-    spelled = ", ".join(a.typed for a in [*arguments, products])
-    w.stmt(f"call void {kernel.text}({spelled}, ptr %work)")
-
-
-def matrix_product(k: KernelWriter, s: Call) -> None:
-    """``matmul``: C = A B, or C += A B."""
-    w = k.w
-    m, inner, n = (k.size(size) for size in s.sizes)
-    arguments = [m, n, inner]
-    for view, strides in zip(s.views, (2, 2, 1), strict=True):
-        arguments.append(place(k, view.buffer, view.index).pointer)
-        arguments += [k.size(stride) for stride in view.strides[:strides]]
-    arguments += [integer(int(s.accumulate)), Value("%work", "ptr")]
-    arguments.append(function(k, state.NAME) if k.shares and _is_large(s, k.target) else NULL)
-    spelled = ", ".join(a.typed for a in arguments)
-    (name,) = library_kernels(s, k.shares)
-    w.stmt(f"call void {function(k, name).text}({spelled})")
-
-
-def _is_large(s: Call, target: Target) -> bool:
-    """May several threads work on the product?"""
-    work, dtype = product(s.sizes), s.views[0].buffer.dtype
-    return not isinstance(work, int) or matmul.is_worth_sharing(work, dtype.name, target.register_bytes)
-
-
-def library_kernels(s: Call, shares: bool) -> list[str]:
-    """The names of what it calls, where programs use threads that product which can: one of each dtype is enough."""
-    bits = 8 * s.views[0].buffer.dtype.itemsize
-    products = f"gemm_f{bits}{SHARED if shares else ''}"
-    return [products] if s.function == "matmul" else [f"{s.function}_f{bits}", products]
+# ---- calls of other code --------------------------------------------------------------------------------
 
 
 def host_call(k: KernelWriter, s: HostCall) -> None:
@@ -240,9 +190,3 @@ def function(k: KernelWriter, name: str) -> Value:
     """The address of a function in ctx."""
     table = field(k, "ptr", "functions")
     return k.w.load("ptr", k.w.step(table, k.module.called(name), "ptr"), POINTER_ALIGN)
-
-
-def scratch_bytes(s: Call) -> int:
-    """Workspace that a call needs beyond the program's own."""
-    writer = matmul if s.function == "matmul" else linalg
-    return writer.workspace_bytes(s.views[0].buffer.dtype.name)

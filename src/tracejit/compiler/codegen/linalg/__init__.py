@@ -67,9 +67,9 @@ def kernel_text(kernel: str, dtype: str, *, register_bytes: int = 64, fma: bool 
     """LLVM IR text of a module with one external function, the kernel for `dtype`.
 
     It takes its sizes, as i64; for each array its address and, unless it is one of int64, the elements between rows
-    and, unless those of its columns are adjacent, between columns; the address of the matrix product for `dtype`; and
-    `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time. The arrays are listed in
-    ``loopir.called_kernels``.
+    and, unless those of its columns are adjacent, between columns; the address of the matrix product for `dtype`; that
+    of the thread pool, or null; and `workspace_bytes(dtype)` bytes, 64-byte aligned, used by one call at a time. The
+    arrays are listed in ``loopir.called_kernels``.
 
     Parameters
     ----------

@@ -15,10 +15,12 @@ from .module import Module, at, entry, subtract_product
 from .substitution import SOLVE, SOLVE_BLOCK, SUBTRACT, first_half, solve_rows
 
 FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
-FACTOR = Signature("factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %work", result="i64", directs=True)
+FACTOR = Signature(
+    "factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %parallel, ptr %work", result="i64", directs=True
+)
 FACTOR_BY_BLOCKS = Signature("factor_by_blocks", FACTOR.parameters, result="i64", directs=True)
 SUBTRACT_SQUARE = Signature(
-    "subtract_square", "i64 %n, i64 %k, ptr %u, ptr %c, i64 %row, ptr %gemm, ptr %work", directs=True
+    "subtract_square", "i64 %n, i64 %k, ptr %u, ptr %c, i64 %row, ptr %gemm, ptr %parallel, ptr %work", directs=True
 )
 # Sizes up to which a matrix is factored in registers alone.
 _SMALL = (4, 8)
@@ -176,9 +178,8 @@ def _add_factor_by_blocks(m: Module) -> None:
             factor, target = across.carried
             columns = w.minimum(w.subtract(rest, across.index), s.chunk_columns)
             rows = w.add(across.index, columns)
-            w.invoke(
-                SUBTRACT, rows, columns, n, right, g.size, a.row, factor, a.row, target, a.row, a.gemm, a.work
-            )
+            operands = right, g.size, a.row, factor, a.row, target, a.row
+            w.invoke(SUBTRACT, rows, columns, n, *operands, *w.args("gemm parallel work"))
             w.advance(across, s.chunk_columns * g.size, s.chunk_columns * g.size)
         w.advance(down, w.multiply(w.add(a.row, g.size), s.block))
     m.add(w, "i64 0")
@@ -189,18 +190,18 @@ def _add_factor(m: Module) -> None:
     w, s, g = Writer(FACTOR), m.s, m.s.g
     a = w.arg
     with w.leaving(w.compare("sle", a.n, s.cached_rows)):
-        bad = w.invoke(FACTOR_BY_BLOCKS, *w.args("n u row gemm work"))
+        bad = w.invoke(FACTOR_BY_BLOCKS, *w.args("n u row gemm parallel work"))
         w.stmt(f"ret i64 {bad}")
     first = first_half(w, m, a.n)
     rest = w.subtract(a.n, first)
-    bad = w.invoke(FACTOR, first, a.u, a.row, a.gemm, a.work)
+    bad = w.invoke(FACTOR, first, a.u, a.row, a.gemm, a.parallel, a.work)
     with w.leaving(w.compare("ne", bad, 0)):
         w.stmt(f"ret i64 {bad}")
     right = w.offset(a.u, w.multiply(first, g.size))
     corner = w.offset(right, w.multiply(first, a.row))
-    w.invoke(SOLVE, first, rest, a.u, g.size, a.row, 0, right, a.row, -1, a.gemm, a.work)
-    w.invoke(SUBTRACT_SQUARE, rest, first, right, corner, a.row, a.gemm, a.work)
-    bad = w.invoke(FACTOR, rest, corner, a.row, a.gemm, a.work)
+    w.invoke(SOLVE, first, rest, a.u, g.size, a.row, 0, right, a.row, -1, a.gemm, a.parallel, a.work)
+    w.invoke(SUBTRACT_SQUARE, rest, first, right, corner, a.row, a.gemm, a.parallel, a.work)
+    bad = w.invoke(FACTOR, rest, corner, a.row, a.gemm, a.parallel, a.work)
     m.add(w, f"i64 {w.select(w.compare('ne', bad, 0), w.add(bad, first), 0)}")
 
 
@@ -211,7 +212,7 @@ def _add_subtract_square(m: Module) -> None:
     with w.loop(a.n, s.negated_large, a.u, a.c) as across:
         u, c = across.carried
         columns = w.minimum(w.subtract(a.n, across.index), s.negated_large)
-        rest = a.row, a.gemm, a.work
+        rest = a.row, a.gemm, a.parallel, a.work
         w.invoke(SUBTRACT, across.index, columns, a.k, a.u, g.size, a.row, u, a.row, c, *rest)
         corner = w.offset(c, w.multiply(across.index, a.row))
         with w.loop(columns, s.chunk_columns, u, corner) as inside:
@@ -270,7 +271,7 @@ def _add_entry(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %n, ptr %a, i64 %a_row_elements, i64 %a_col_elements, ptr %l, i64 %l_row_elements, ptr %state, "
-            "ptr %gemm, ptr %work",
+            "ptr %gemm, ptr %parallel, ptr %work",
         )
     )
     a = w.arg
@@ -289,7 +290,7 @@ def _add_entry(m: Module, symbol: str) -> None:
     is_finite = w.invoke(UPPER_IS_FINITE, a.n, a.l, row)
     with w.returning(w.op("xor", is_finite, Value("true", "i1"))):
         w.invoke(LOSE, a.n, a.l, row)
-    bad = w.invoke(FACTOR, a.n, a.l, row, a.gemm, a.work)
+    bad = w.invoke(FACTOR, a.n, a.l, row, a.gemm, a.parallel, a.work)
     w.store(bad, a.state, 8)
     with w.returning(w.compare("ne", bad, 0)):
         pass

@@ -41,7 +41,7 @@ def add_cholesky_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, ptr %a, i64 %a_many, i64 %a_row, i64 %a_col, ptr %l, i64 %l_many, i64 %l_row, "
-            "ptr %state, ptr %gemm, ptr %work",
+            "ptr %state, ptr %gemm, ptr %parallel, ptr %work",
         )
     )
     a = w.arg
@@ -128,7 +128,7 @@ def add_lu_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, ptr %a, i64 %a_many, i64 %a_row, i64 %a_col, ptr %lu, i64 %lu_many, i64 %lu_row, "
-            "ptr %pivots, i64 %pivots_many, ptr %state, ptr %gemm, ptr %work",
+            "ptr %pivots, i64 %pivots_many, ptr %state, ptr %gemm, ptr %parallel, ptr %work",
         )
     )
     a = w.arg

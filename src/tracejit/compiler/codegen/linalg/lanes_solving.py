@@ -53,7 +53,7 @@ def add_triangular_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, i64 %columns, i64 %upper, ptr %t, i64 %t_many, i64 %t_row, i64 %t_col, "
-            f"{_RIGHT_SIDES}, ptr %state, ptr %gemm, ptr %work",
+            f"{_RIGHT_SIDES}, ptr %state, ptr %gemm, ptr %parallel, ptr %work",
         )
     )
     a = w.arg
@@ -129,7 +129,7 @@ def add_lu_solve_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, i64 %columns, i64 %transposed, ptr %lu, i64 %lu_many, i64 %lu_row, "
-            f"ptr %pivots, i64 %pivots_many, ptr %state, {_RIGHT_SIDES}, ptr %gemm, ptr %work",
+            f"ptr %pivots, i64 %pivots_many, ptr %state, {_RIGHT_SIDES}, ptr %gemm, ptr %parallel, ptr %work",
         )
     )
     a = w.arg
@@ -147,7 +147,7 @@ def add_lu_inverse_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, ptr %lu, i64 %lu_many, i64 %lu_row, ptr %pivots, i64 %pivots_many, ptr %state, "
-            "ptr %x, i64 %x_many, i64 %x_row, ptr %gemm, ptr %work",
+            "ptr %x, i64 %x_many, i64 %x_row, ptr %gemm, ptr %parallel, ptr %work",
         )
     )
     a = w.arg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir_text import NULL, Value
+from ...ir_text import Value
 from ..matmul.counted_loops import Operand, Signature, Writer, loop_metadata
 from ..matmul.geometry import Geometry
 from ..matmul.packing import packing_functions
@@ -72,7 +72,10 @@ def multiply(
     b: tuple[Any, ...],
     c: tuple[Any, ...],
 ) -> None:
-    """``C += A B`` by the kernel of matrix products, whose address is the parameter `gemm`; strides in bytes."""
+    """``C += A B`` by the kernel of matrix products, whose address is the parameter `gemm`; strides in bytes.
+
+    Where the parameter `parallel` is not null, threads share products that are worth it.
+    """
     shift = s.g.size.bit_length() - 1
 
     def elements(stride: Operand) -> str:
@@ -86,6 +89,6 @@ def multiply(
         elements(c[1]),
         "i64 1",
         f"ptr {w.offset(w.arg.work, s.product_at)}",
-        NULL.typed,
+        Value("%parallel", "ptr").typed,
     ]
     w.stmt(f"call void %gemm({', '.join(operands)})")

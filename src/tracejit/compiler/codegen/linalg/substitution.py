@@ -22,12 +22,12 @@ NEGATE = Signature(
 SUBTRACT = Signature(
     "subtract",
     "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, ptr %c, i64 %c_row, "
-    "ptr %gemm, ptr %work",
+    "ptr %gemm, ptr %parallel, ptr %work",
 )
 SOLVE = Signature(
     "solve",
     "i64 %n, i64 %columns, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %x, i64 %x_row, i64 %reached, "
-    "ptr %gemm, ptr %work",
+    "ptr %gemm, ptr %parallel, ptr %work",
 )
 _POINTED_ROWS = 4
 
@@ -236,12 +236,13 @@ def _add_solve(m: Module) -> None:
         w.invoke(SOLVE_BLOCK, a.n, _reached(w, a.n), a.t, *triangle, reciprocals, a.x, a.x_row)
     first = first_half(w, m, a.n)
     rest, columns = w.subtract(a.n, first), _reached(w, first)
-    w.invoke(SOLVE, first, a.columns, a.t, *triangle, a.unit, a.x, a.x_row, a.reached, a.gemm, a.work)
+    products = w.args("gemm parallel work")
+    w.invoke(SOLVE, first, a.columns, a.t, *triangle, a.unit, a.x, a.x_row, a.reached, *products)
     beside, below = at(w, a.t, first, a.t_row), at(w, a.x, first, a.x_row)
-    w.invoke(SUBTRACT, rest, columns, first, beside, *triangle, a.x, a.x_row, below, a.x_row, a.gemm, a.work)
+    w.invoke(SUBTRACT, rest, columns, first, beside, *triangle, a.x, a.x_row, below, a.x_row, *products)
     corner = at(w, beside, first, a.t_col)
     later = w.select(w.compare("slt", a.reached, 0), a.reached, w.add(a.reached, first))
-    w.invoke(SOLVE, rest, a.columns, corner, *triangle, a.unit, below, a.x_row, later, a.gemm, a.work)
+    w.invoke(SOLVE, rest, a.columns, corner, *triangle, a.unit, below, a.x_row, later, a.gemm, a.parallel, a.work)
     m.add(w)
 
 

@@ -29,7 +29,7 @@ UNSQUARE_TILE = Signature(
 )
 BY_CHOLESKY = Signature(
     "by_cholesky",
-    "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %lu, i64 %row, ptr %pivots, ptr %gemm, ptr %work",
+    "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %lu, i64 %row, ptr %pivots, ptr %gemm, ptr %parallel, ptr %work",
     result="i1",
     directs=True,
 )
@@ -37,7 +37,7 @@ IS_BY_CHOLESKY = Signature(
     "is_by_cholesky", "i64 %n, ptr %lu, i64 %row, ptr %pivots, ptr %square", result="i1", directs=True
 )
 UNSCALE = Signature("unscale", "i64 %n, ptr %x, i64 %row, ptr %lu, i64 %lu_row", directs=True)
-SQUARE = Signature("square", "i64 %n, ptr %x, i64 %row, ptr %gemm, ptr %work", directs=True)
+SQUARE = Signature("square", "i64 %n, ptr %x, i64 %row, ptr %gemm, ptr %parallel, ptr %work", directs=True)
 
 
 MIRROR_LOWER = Signature("mirror_lower", "i64 %n, ptr %x, i64 %row", directs=True)
@@ -85,7 +85,7 @@ def add_by_cholesky(m: Module) -> None:
     with w.leaving(w.invoke(IS_SYMMETRIC, a.n, a.a, a_row, square), unless=True):
         w.stmt("ret i1 false")
     w.invoke(TURN_LOWER, a.n, a.a, a.a_row, a.a_col, a.lu, a.row)
-    bad = w.invoke(FACTOR, a.n, a.lu, a.row, a.gemm, a.work)
+    bad = w.invoke(FACTOR, a.n, a.lu, a.row, a.gemm, a.parallel, a.work)
     fine = w.invoke(IS_POSITIVE, a.n, a.lu, w.add(a.row, s.g.size))
     with w.leaving(w.both(w.compare("eq", bad, 0), fine), unless=True):
         w.stmt("ret i1 false")

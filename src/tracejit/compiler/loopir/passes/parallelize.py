@@ -235,9 +235,7 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
                 points = product(a.size for a in s.axes)
                 total = total + points * block_cost(s.body, within) + block_cost(s.tail, within)
             case Call():
-                total = total + KERNELS[s.function].work(s.sizes) * (
-                    _PRODUCT * s.views[0].buffer.dtype.itemsize
-                )
+                total = total + call_cost(s)
             case While():
                 assert not isinstance(s.count, str | None)
                 total = total + s.count * block_cost(s.body, lanes)
@@ -250,6 +248,13 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
             case _:
                 total = total + int(_COMBINE * _LANE) // lanes
     return total
+
+
+def call_cost(s: Call, each: bool = False) -> Size:
+    """Picoseconds of a call of a library kernel, or of each matrix of one for many."""
+    kernel = KERNELS[s.function]
+    work = kernel.work((1, *s.sizes[1:]) if each else s.sizes)
+    return work * (_PRODUCT * s.views[0].buffer.dtype.itemsize)
 
 
 # ---- independence ---------------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ from ..module import Module, at, multiply
 
 LEAST_ROWS = 768
 """Rows from which a matrix has groups: smaller ones stay in the second cache, or nearly."""
-JOIN = Signature("join", "i64 %m, ptr %v, i64 %v_row, ptr %s, ptr %gemm, ptr %work")
+JOIN = Signature("join", "i64 %m, ptr %v, i64 %v_row, ptr %s, ptr %gemm, ptr %parallel, ptr %work")
 REFLECT_GROUP = Signature(
     "reflect_group",
-    "i64 %m, i64 %n, ptr %v, i64 %v_row, i64 %s_row, i64 %s_col, ptr %c, i64 %c_row, ptr %gemm, ptr %work",
+    "i64 %m, i64 %n, ptr %v, i64 %v_row, i64 %s_row, i64 %s_col, ptr %c, i64 %c_row, "
+    "ptr %gemm, ptr %parallel, ptr %work",
 )
 
 
