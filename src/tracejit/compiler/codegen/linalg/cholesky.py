@@ -5,14 +5,15 @@ Strides are in bytes.
 
 from __future__ import annotations
 
-from ...ir_text import Value, integer, zeros
+from ...ir_text import NULL, Value, integer, zeros
 from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.geometry import Geometry
 from ..matmul.packing import COPY_ROWS, PACK
 from ..matmul.vectors import load, multiply_add, prefix_mask, transposed
 from .fill import CLEAR_ABOVE, FILL_NAN, UPPER_IS_FINITE
+from .jobs import add_job, closure_memory, per_chunk, share
 from .module import Module, at, entry, subtract_product
-from .substitution import SOLVE, SOLVE_BLOCK, SUBTRACT, first_half, solve_rows
+from .substitution import SOLVE, SUBTRACT, first_half, share_block, solve_rows
 
 FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
 FACTOR = Signature(
@@ -21,6 +22,12 @@ FACTOR = Signature(
 FACTOR_BY_BLOCKS = Signature("factor_by_blocks", FACTOR.parameters, result="i64", directs=True)
 SUBTRACT_SQUARE = Signature(
     "subtract_square", "i64 %n, i64 %k, ptr %u, ptr %c, i64 %row, ptr %gemm, ptr %parallel, ptr %work", directs=True
+)
+#: What solved rows `right` take from those below, for chunks `first` to `last` of their columns.
+UPDATE_CHUNKS = Signature(
+    "update_chunks",
+    "i64 %first, i64 %last, i64 %columns, i64 %n, ptr %right, ptr %below, i64 %row, ptr %gemm, ptr %work",
+    directs=True,
 )
 # Sizes up to which a matrix is factored in registers alone.
 _SMALL = (4, 8)
@@ -54,6 +61,8 @@ def add_factoring(m: Module) -> None:
     for rows in m.s.rows:
         _add_factor_rows(m, rows)
     _add_factor_diagonal(m)
+    _add_update_chunks(m)
+    add_job(m, UPDATE_CHUNKS)
     _add_factor_by_blocks(m)
     _add_subtract_square(m)
     _add_factor(m)
@@ -161,7 +170,7 @@ def _add_factor_diagonal(m: Module) -> None:
 def _add_factor_by_blocks(m: Module) -> None:
     """The upper triangle, in place, block by block of rows: what is left stays in the last cache."""
     w, s, g = Writer(FACTOR_BY_BLOCKS), m.s, m.s.g
-    a = w.arg
+    a, closure = w.arg, closure_memory(w)
     reciprocals = w.offset(a.work, s.reciprocals_at)
     with w.loop(a.n, s.block, a.u) as down:
         u = down.carried[0]
@@ -172,17 +181,28 @@ def _add_factor_by_blocks(m: Module) -> None:
         with w.leaving(w.compare("ne", bad, 0)):
             w.stmt(f"ret i64 {w.add(bad, down.index)}")
         right = w.offset(u, w.multiply(n, g.size))
-        w.invoke(SOLVE_BLOCK, n, rest, u, g.size, a.row, reciprocals, right, a.row)
+        share_block(w, m, closure, n, rest, u, g.size, a.row, reciprocals, right, a.row)
         below = w.offset(right, w.multiply(n, a.row))
-        with w.loop(rest, s.chunk_columns, right, below) as across:
-            factor, target = across.carried
-            columns = w.minimum(w.subtract(rest, across.index), s.chunk_columns)
-            rows = w.add(across.index, columns)
-            operands = right, g.size, a.row, factor, a.row, target, a.row
-            w.invoke(SUBTRACT, rows, columns, n, *operands, *w.args("gemm parallel work"))
-            w.advance(across, s.chunk_columns * g.size, s.chunk_columns * g.size)
+        cost = w.op("lshr", per_chunk(w, m, n, rest), 1)  # of a triangle
+        share(w, m, closure, UPDATE_CHUNKS, rest, cost, rest, n, right, below, *w.args("row gemm work"))
         w.advance(down, w.multiply(w.add(a.row, g.size), s.block))
     m.add(w, "i64 0")
+
+
+def _add_update_chunks(m: Module) -> None:
+    w, chunk, size = Writer(UPDATE_CHUNKS), m.s.chunk_columns, m.s.g.size
+    a = w.arg
+    start = w.multiply(a.first, chunk)
+    places = [w.offset(place, w.multiply(start, size)) for place in (a.right, a.below)]
+    count = w.subtract(w.minimum(w.multiply(a.last, chunk), a.columns), start)
+    with w.loop(count, chunk, *places) as across:
+        factor, target = across.carried
+        columns = w.minimum(w.subtract(count, across.index), chunk)
+        rows = w.add(w.add(across.index, start), columns)
+        operands = a.right, size, a.row, factor, a.row, target, a.row
+        w.invoke(SUBTRACT, rows, columns, a.n, *operands, a.gemm, NULL, a.work)
+        w.advance(across, chunk * size, chunk * size)
+    m.add(w)
 
 
 def _add_factor(m: Module) -> None:

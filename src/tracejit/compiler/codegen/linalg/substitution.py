@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...ir_text import Value
 from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.vectors import load, prefix_mask
+from .jobs import add_job, closure_memory, per_chunk, share
 from .module import Module, at, multiply, subtract_product
 
 _TRIANGLE = "ptr %t, i64 %t_row, i64 %t_col, ptr %reciprocals"
@@ -16,6 +17,10 @@ RECIPROCALS = Signature(
     "reciprocals", "i64 %n, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %out", result="i64"
 )
 SOLVE_BLOCK = Signature("solve_block", f"i64 %n, i64 %columns, {_TRIANGLE}, ptr %x, i64 %x_row")
+#: The same for chunks `first` to `last` of the columns.
+SOLVE_CHUNKS = Signature(
+    "solve_chunks", f"i64 %first, i64 %last, i64 %n, i64 %columns, {_TRIANGLE}, ptr %x, i64 %x_row", directs=True
+)
 NEGATE = Signature(
     "negate", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
 )
@@ -49,6 +54,8 @@ def add_solving(m: Module) -> None:
     """Functions that solve with triangles of any size."""
     _add_negate(m)
     _add_subtract(m)
+    _add_solve_chunks(m)
+    add_job(m, SOLVE_CHUNKS)
     _add_solve(m)
 
 
@@ -222,18 +229,34 @@ def _add_subtract(m: Module) -> None:
     m.add(w)
 
 
+def _add_solve_chunks(m: Module) -> None:
+    w, chunk = Writer(SOLVE_CHUNKS), m.s.chunk_columns
+    a = w.arg
+    start = w.multiply(a.first, chunk)
+    columns = w.subtract(w.minimum(w.multiply(a.last, chunk), a.columns), start)
+    x = w.offset(a.x, w.multiply(start, m.s.g.size))
+    w.invoke(SOLVE_BLOCK, a.n, columns, *w.args("t t_row t_col reciprocals"), x, a.x_row)
+    m.add(w)
+
+
+def share_block(w: Writer, m: Module, closure: Value, n: Value, columns: Value, *rest: Operand) -> None:
+    """`SOLVE_BLOCK`, whose columns threads share; `w` has the parameter `parallel`."""
+    cost = per_chunk(w, m, n, n)  # substitution takes about twice as long as products do
+    share(w, m, closure, SOLVE_CHUNKS, columns, cost, n, columns, *rest)
+
+
 def _add_solve(m: Module) -> None:
     """``T X = B`` in place, by halves down to a block: products are then as deep as can be.
 
     `reached`: B is lower triangular, and so many columns of its first row are not zero, one less; -1 for any other B.
     """
     w, s = Writer(SOLVE), m.s
-    a = w.arg
+    a, closure = w.arg, closure_memory(w)
     triangle = a.t_row, a.t_col
     with w.returning(w.compare("sle", a.n, s.block)):
         reciprocals = w.offset(a.work, s.reciprocals_at)
         w.invoke(RECIPROCALS, a.n, a.t, *triangle, a.unit, reciprocals)
-        w.invoke(SOLVE_BLOCK, a.n, _reached(w, a.n), a.t, *triangle, reciprocals, a.x, a.x_row)
+        share_block(w, m, closure, a.n, _reached(w, a.n), a.t, *triangle, reciprocals, a.x, a.x_row)
     first = first_half(w, m, a.n)
     rest, columns = w.subtract(a.n, first), _reached(w, first)
     products = w.args("gemm parallel work")
