@@ -26,23 +26,24 @@ if TYPE_CHECKING:
     from ..runtime.linking import debug_library
     from ..runtime.threads import workers as threads
     from . import prebuilt
-    from .codegen import library_calls, linalg, llvm, machines, matmul, parts, workers
+    from .codegen import linalg, llvm, machines, matmul, parts, workers
     from .codegen.lane import call_lane as lane
     from .codegen.lane import operators
     from .codegen.threads import thread_pool
+    from .codegen.writing import library_calls
     from .loopir.passes import schedule
 else:  # whoever finds all compiled code on disk needs no compiler
     operator_words = Later("..runtime.lane.operator_words", __package__)
     words = Later("..runtime.lane.words", __package__)
     debug_library = Later("..runtime.linking.debug_library", __package__)
     threads = Later("..runtime.threads.workers", __package__)
-    lane, operators, thread_pool = (
+    lane, operators, thread_pool, library_calls = (
         Later(f".codegen.{name}", __package__)
-        for name in ("lane.call_lane", "lane.operators", "threads.thread_pool")
+        for name in ("lane.call_lane", "lane.operators", "threads.thread_pool", "writing.library_calls")
     )
-    library_calls, linalg, llvm, machines, matmul, parts, workers = (
+    linalg, llvm, machines, matmul, parts, workers = (
         Later(f".codegen.{name}", __package__)
-        for name in ("library_calls", "linalg", "llvm", "machines", "matmul", "parts", "workers")
+        for name in ("linalg", "llvm", "machines", "matmul", "parts", "workers")
     )
     prebuilt = Later(".prebuilt", __package__)
     schedule = Later(".loopir.passes.schedule", __package__)

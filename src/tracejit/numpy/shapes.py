@@ -148,7 +148,7 @@ def expand_dims(a: Any, axis: Any) -> Tensor:
     (1, 2) (1, 2, 1)
     """
     x = array(a)
-    wanted = list(axis) if np.ndim(axis) else [axis]
+    wanted = tuple(axis) if np.ndim(axis) else (axis,)
     rank = len(x.shape) + len(wanted)
     chosen, sizes = axes_of(wanted, rank), iter(x.shape)
     return ops.reshape(x, shape=tuple([1 if k in chosen else next(sizes) for k in range(rank)]))

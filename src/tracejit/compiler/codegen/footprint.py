@@ -11,8 +11,8 @@ from ..loopir.operands import Buffer, Name
 from ..loopir.passes.schedule import Schedule
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
-from . import library_calls
 from .nests import strips
+from .writing import library_calls
 
 _MOVING = (While, Allocate, Grow, Free)  # they change which memory a buffer is
 _CALLING_OUT = (*_MOVING, Call, HostCall, Fail)  # they need ctx

@@ -23,6 +23,7 @@ from .nests import nest as nests
 from .nests.spans import Span, each
 from .poll import Place, look, quick
 from .writing.context import CTX
+from .writing.context import function as function_of
 from .writing.kernel import NAME_OF_PART, SCALAR, KernelWriter
 
 INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
@@ -160,7 +161,7 @@ class Shared:
             cost = w.select(w.compare("sle", k.size(room), integer(SCRATCH)), cost, integer(0))
         job = Value(f"{name}.job", "ptr"), closure, count, integer(unit), cost
         spelled = ", ".join(v.typed for v in job)
-        w.stmt(f"call void {structure.function(k, state.NAME)}({spelled})")
+        w.stmt(f"call void {function_of(k, state.NAME)}({spelled})")
 
     def private_places(self) -> tuple[list[Size], Size]:
         """Where private buffers are in a thread's own memory, and how much of it they take."""

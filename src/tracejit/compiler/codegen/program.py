@@ -15,13 +15,13 @@ from ...core.lazy import Later
 from ...runtime import abi
 from ..loopir import ir
 from ..loopir.passes.schedule import Target, schedule
-from . import library_calls, memory, parallel
+from . import memory, parallel
 from . import structure as control
 from .entry import Entry
 from .footprint import Footprint, larger
 from .nests import reduce
 from .routine import KernelFunction, runs
-from .writing import alike, buffers, scalars
+from .writing import alike, buffers, library_calls, scalars
 from .writing.kernel import KernelWriter, Module
 from .writing.places import Places
 

@@ -11,7 +11,7 @@ from ..loopir.ir import Clock, Fail, HostCall, If, While
 from ..loopir.operands import Buffer, Const
 from .poll import Place, look, quick
 from .writing.buffers import place
-from .writing.context import CTX, POINTER_ALIGN, ctx_place, field, leave
+from .writing.context import CTX, ctx_place, function, leave
 from .writing.kernel import SCALAR, KernelWriter
 
 # ---- conditions -----------------------------------------------------------------------------------------
@@ -184,9 +184,3 @@ def host_call(k: KernelWriter, s: HostCall) -> None:
     status = w.effect("i32", 1, f"call i32 {function(k, s.function)}({', '.join(tables)}, {CTX.typed})")
     with w.leaving(w.compare("eq", status, integer(0, "i32")), "failed", unless=True):
         leave(k, status)
-
-
-def function(k: KernelWriter, name: str) -> Value:
-    """The address of a function in ctx."""
-    table = field(k, "ptr", "functions")
-    return k.w.load("ptr", k.w.step(table, k.module.called(name), "ptr"), POINTER_ALIGN)

@@ -37,3 +37,9 @@ def leave(k: KernelWriter, status: int | Value) -> None:
     """End a block that failed."""
     k.w.store(integer(status, "i32") if isinstance(status, int) else status, STATUS, 4)
     k.w.branch("exit")
+
+
+def function(k: KernelWriter, name: str) -> Value:
+    """The address of a function in ctx."""
+    table = field(k, "ptr", "functions")
+    return k.w.load("ptr", k.w.step(table, k.module.called(name), "ptr"), POINTER_ALIGN)

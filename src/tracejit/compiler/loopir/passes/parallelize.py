@@ -15,7 +15,7 @@ import numpy as np
 
 from ....core.dataclass import dataclass
 from ....core.dim import Size, nonnegative, product
-from ..called_kernels import KERNELS
+from ..called_kernels import KERNELS, LANES
 from ..ir import Call, Combine, Compute, If, Load, Nest, Program, Size_, Store, While, walk
 from ..operands import Buffer, Index, Name
 from ..reach import Reach, reach
@@ -39,6 +39,7 @@ UNASKED = 1_000_000_000
 _LANE = 800  # picoseconds of a cycle, over all lanes of a register
 _MEMORY, _COMBINE = 1.0, 0.5  # cycles of an access and of a step of an accumulator
 _PRODUCT = 4  # picoseconds of a byte of each product of a matrix product
+_MOVED = 1000  # picoseconds of an element of a small matrix that goes into a lane and out of it
 _INSIDE = (Load, Store, Compute, Size_, Combine, Nest, If)
 
 
@@ -252,9 +253,11 @@ def block_cost(block: Iterable[Statement], lanes: int) -> Size:
 
 def call_cost(s: Call, each: bool = False) -> Size:
     """Picoseconds of a call of a library kernel, or of each matrix of one for many."""
-    kernel = KERNELS[s.function]
-    work = kernel.work((1, *s.sizes[1:]) if each else s.sizes)
-    return work * (_PRODUCT * s.views[0].buffer.dtype.itemsize)
+    kernel, sizes = KERNELS[s.function], (1, *s.sizes[1:]) if each else s.sizes
+    cost = kernel.work(sizes) * (_PRODUCT * s.views[0].buffer.dtype.itemsize)
+    if s.function.endswith(LANES):  # which go into lanes and out of them
+        cost = cost + product(kernel.extents(sizes)[0]) * _MOVED
+    return cost
 
 
 # ---- independence ---------------------------------------------------------------------------------------

@@ -7,19 +7,19 @@ of threads.
 
 from __future__ import annotations
 
-from ...core.dim import product
-from ...runtime.threads import state
-from ..ir_text import DIRECTS, NULL, Value, Writer, integer
-from ..ir_text import function as definition
-from ..loopir.called_kernels import KERNELS, LANES
-from ..loopir.ir import Call
-from ..loopir.passes.parallelize import call_cost
-from ..loopir.passes.schedule import Target
-from . import linalg, matmul
-from .matmul.shared import LEAST
-from .structure import function
-from .writing.buffers import place
-from .writing.kernel import NAME_OF_PART, KernelWriter
+from ....core.dim import product
+from ....runtime.threads import state
+from ...ir_text import DIRECTS, NULL, Value, Writer, integer
+from ...ir_text import function as definition
+from ...loopir.called_kernels import KERNELS, LANES
+from ...loopir.ir import Call
+from ...loopir.passes.parallelize import call_cost
+from ...loopir.passes.schedule import Target
+from .. import linalg, matmul
+from ..matmul.shared import LEAST
+from .buffers import place
+from .context import function
+from .kernel import NAME_OF_PART, KernelWriter
 
 SHARED = "_shared"
 """What the name of a library kernel ends with that takes the thread pool, too."""
