@@ -34,14 +34,19 @@ def _next_by_bits(x: Tensor, to: Tensor) -> Tensor:
     beside = ops.where(outward, ops.add(bits, 1), ops.subtract(bits, 1))
     beside = ops.where(ops.equal(x, 0.0), ops.bitwise_or(sign, 1), beside)
     moved = ops.same_bits(beside, dtype=x.np_dtype)
-    there = x if x.dtype.itemsize == 2 else to  # as NumPy has it of zeros, which may differ in sign
-    found = ops.where(ops.equal(x, to), there, moved)
+    found = ops.where(ops.equal(x, to), to, moved)  # zeros may differ in sign
     return ops.where(ops.logical_or(ops.is_nan(x), ops.is_nan(to)), ops.add(x, to), found)
+
+
+def _next(x: np.ndarray, to: np.ndarray) -> np.ndarray:
+    """NumPy's; of zeros the second one, as C has it, of float16 too, where NumPy before 2.5 gives the first."""
+    found = np.nextafter(x, to)
+    return np.where(np.equal(x, to), to, found) if found.dtype.itemsize == 2 else found
 
 
 @defop(
     partial=(lambda y, x, to: 1.0, None),
-    kernel=np.nextafter,
+    kernel=_next,
     lower=Compose(_next_by_bits),
     canonicalize=matched,
     traits=ELEMENTWISE,
