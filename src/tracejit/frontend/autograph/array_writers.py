@@ -12,7 +12,7 @@ import inspect
 import opcode
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from .arrays import MAKERS, MAKERS_OF_NEW
 from .places.reachable import attempt_with
 from .source.origins import LIBRARIES, is_users_class
 from .source.rewriting import IN_PLACE as METHODS_IN_PLACE
+from .values.contents import held
 
 T = TypeVar("T")
 
@@ -205,7 +206,7 @@ class _Walk:
                 if facts.origin == _USER:
                     yield f, facts
                     waiting += self._named(facts.names, f.__globals__)
-                waiting += _contents(f.__closure__)
+                waiting += held(f.__closure__)
 
     def _functions_of(self, f: Any) -> Iterator[Any]:
         """Where the functions are that an object runs when it is called, if these are the user's."""
@@ -239,14 +240,6 @@ class _Walk:
                 yield from (x for x in map(vars(value).get, names) if x.__class__ is not ModuleType)
             elif kind is not ModuleType and kind not in _LEAVES:
                 yield value
-
-
-def _contents(cells: tuple[CellType, ...] | None) -> Iterator[Any]:
-    for cell in cells or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not assigned yet
-            yield None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -319,11 +312,11 @@ def _in_module(module: ModuleType, names: tuple[str, ...]) -> Iterable[Any]:
 
 
 def _in_cells(f: FunctionType, _: Any) -> Iterable[Any]:
-    return _contents(f.__closure__)
+    return held(f.__closure__)
 
 
 def _in_function(f: FunctionType, _: Any) -> Iterable[Any]:
-    return (f.__code__, *_contents(f.__closure__))
+    return (f.__code__, *held(f.__closure__))
 
 
 def _in_class(kind: type, _: Any) -> Iterable[Any]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.errors import LeakedTensor, TracejitError, Untraceable, take
+from ...core.errors import LeakedTensor, TracejitError, Untraceable, at, take, user_location
 from ...core.lazy import Later
 from ...core.op import ops
 from ...core.seams import converted_calls
@@ -50,6 +50,7 @@ from .parts import (
 from .places.mutations import changing
 from .places.place import AttributePlace, Carried, Places
 from .properties import attribute_of, set_attribute, update_attribute
+from .values.contents import ContainerSnapshot, held
 from .values.iteration import Looped, OpenRange, as_range, is_size, looped
 from .values.kinds import SetInLoop, TraceError, is_undefined, traced
 from .values.stacked import Stacked
@@ -179,7 +180,7 @@ def while_stmt(
     """``while test(): body()``; a loop op where the test is a traced tensor, be it only after the first iteration."""
     carried = Carried(Places((test, body), names, attributes), lists, inner)
     loop = peeling.WhileLoop(test, body)
-    going = test()
+    going = _asked(test, carried)
     if not traced(going) and going and is_tracing():
         going = _after_first(loop, loop, body, test, carried)
         if going is _COMPILED:
@@ -191,6 +192,24 @@ def while_stmt(
         going = test()
     with _refusing():
         peeling.compile_loop(loop, carried)
+
+
+def _asked(test: Callable[[], Any], carried: Carried) -> Any:
+    """What the test says. Where that is traced it is taken back: the loop op asks again, before its first iteration."""
+    if not is_tracing():
+        return test()
+    read = ContainerSnapshot([*held(test.__closure__)])
+    with Attempt() as attempt, Surroundings(carried.places, certain=True):
+        going = test()
+        if not traced(going):
+            return going
+        if read.changed(set()):
+            raise Untraceable(
+                "the condition of a `while` changes a list or dict in place, and how often it is asked is known only "
+                f"when the compiled function runs: do it in the body{at(user_location())}"
+            )
+        attempt.rollback()
+    return going
 
 
 _COMPILED = object()

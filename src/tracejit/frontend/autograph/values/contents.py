@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from types import CellType
 from typing import Any
 
 from .growing import Growing
@@ -61,6 +62,15 @@ def put_contents(container: Any, contents: Any) -> None:
     else:
         container.clear()
         container.update(contents)
+
+
+def held(cells: tuple[CellType, ...] | None) -> Iterator[Any]:
+    """What the cells of a closure hold; None where nothing is assigned yet."""
+    for cell in cells or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:
+            yield None
 
 
 class ContainerSnapshot:
