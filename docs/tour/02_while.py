@@ -38,17 +38,15 @@ print(halved.autograph_source())
 # %% [markdown]
 # ## The loop op
 #
-# `while_stmt` (`frontend/autograph/operators.py`) asks the condition. It is a traced tensor, so
-# `frontend/autograph/flow/loops.py` says what goes round, and `frontend/regions/loop_builder.py` traces the body on
+# `while_stmt` (`frontend/autograph/operators.py`) asks the condition. It is a traced tensor, so what asking added is taken
+# back, `frontend/autograph/flow/loops.py` says what goes round, and `frontend/regions/loop_builder.py` traces the body on
 # symbols until the types are found, and adds one `loop` op: a carry, a body, a condition. Were the condition a Python
 # bool, the loop would run in Python.
 
 # %%
 print(halved.graph(x))
 #> graph halved(%0: float32[]) {
-#>   %1: float32[] = constant() value=#4edd794b6307293e6969e436
-#>   %2: bool[] = greater(%0, %1)
-#>   %3: float32[], %4: int64[] = loop(%0) carries=1 rows=0 length=None counted=False reverse=False
+#>   %1: float32[], %2: int64[] = loop(%0) carries=1 rows=0 length=None counted=False reverse=False
 #>     body body(%0: int64[], %1: float32[]) {
 #>       %2: float32[] = constant() value=#b74a843fa49c2a8dc1de390e
 #>       %3: float32[] = multiply(%1, %2)
@@ -59,7 +57,7 @@ print(halved.graph(x))
 #>       %2: bool[] = greater(%0, %1)
 #>       return %2
 #>     }
-#>   return %3
+#>   return %1
 #> }
 
 # %% [markdown]
@@ -72,9 +70,7 @@ print(halved.graph(x))
 # %%
 print(halved.gradient_graph(x))
 #> graph halved_grad(%0: float32[], %1: float32[]) {
-#>   %2: float32[] = constant() value=#4edd794b6307293e6969e436
-#>   %3: bool[] = greater(%0, %2)
-#>   %4: float32[], %5: int64[], %6: float32[t0] = loop(%0) carries=1 rows=0 length=None counted=False reverse=False kept=True
+#>   %2: float32[], %3: int64[], %4: float32[t0] = loop(%0) carries=1 rows=0 length=None counted=False reverse=False kept=True
 #>     body body(%0: int64[], %1: float32[]) {
 #>       %2: float32[] = constant() value=#b74a843fa49c2a8dc1de390e
 #>       %3: float32[] = multiply(%1, %2)
@@ -85,14 +81,14 @@ print(halved.gradient_graph(x))
 #>       %2: bool[] = greater(%0, %1)
 #>       return %2
 #>     }
-#>   %7: float32[], %8: int64[] = loop(%5, %1, %6) carries=1 rows=1 length=None counted=True cond=None reverse=True
+#>   %5: float32[], %6: int64[] = loop(%3, %1, %4) carries=1 rows=1 length=None counted=True cond=None reverse=True
 #>     body body_back(%0: int64[], %1: float32[], %2: float32[]) {
 #>       %3: float32[] = constant() value=#b74a843fa49c2a8dc1de390e
 #>       %4: float32[] = multiply(%2, %3)
 #>       %5: float32[] = multiply(%1, %3)
 #>       return %5
 #>     }
-#>   return %7
+#>   return %5
 #> }
 
 # %% [markdown]

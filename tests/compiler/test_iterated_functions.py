@@ -106,8 +106,12 @@ def test_a_lane_does_not_depend_on_its_neighbours(name: str) -> None:
     compiled = tf.function(lambda *xs: op(*xs, **attrs))
     xs = [x[:: max(1, x.size // 40)] for x in arguments(name)]
     together = np.asarray(compiled(*map(tf.constant, xs)))
-    one_by_one = [compiled(*map(tf.constant, point)).item() for point in zip(*xs, strict=True)]
-    np.testing.assert_array_equal(together, one_by_one)
+    among_equals = [np.asarray(compiled(*[np.full(len(xs[0]), x) for x in point])) for point in zip(*xs, strict=True)]
+    assert all((values == values[0]).all() or np.isnan(values).all() for values in among_equals)
+    np.testing.assert_array_equal(together, [values[0] for values in among_equals])
+    # one number alone may have other logarithms and exponentials, where registers hold tables
+    alone = [compiled(*map(tf.constant, point)).item() for point in zip(*xs, strict=True)]
+    np.testing.assert_allclose(alone, together, rtol=3e-14, atol=1e-300)
 
 
 @pytest.mark.parametrize("level", ["v2", "v3", "v4"])

@@ -86,10 +86,10 @@ def test_what_is_beside_a_group_is_passed_over_once_for_all_its_panels():
     a = random(n, n)
     q, r, s = np.empty((n, n)), np.empty((n, n)), np.zeros((n, 32))
     work = np.empty(linalg.workspace_bytes("float64") + 64, np.uint8)
-    kernel = ctypes.CFUNCTYPE(None, *[word] * 5, *[pointer, word, word], *[pointer, word] * 3, pointer, pointer)
+    kernel = ctypes.CFUNCTYPE(None, *[word] * 5, *[pointer, word, word], *[pointer, word] * 3, *[pointer] * 3)
     arrays = a.ctypes.data, n, 1, q.ctypes.data, n, r.ctypes.data, n, s.ctypes.data, 32
     kernel(cache.function_address("qr_f64"))(
-        n, n, n, n, 32, *arrays, ctypes.cast(product, pointer), work.ctypes.data + -work.ctypes.data % 64
+        n, n, n, n, 32, *arrays, ctypes.cast(product, pointer), None, work.ctypes.data + -work.ctypes.data % 64
     )
     np.testing.assert_allclose(q @ r, a, rtol=0, atol=1e-12)
     assert any(min(m, k) == group and columns > group for m, columns, k in shapes)
