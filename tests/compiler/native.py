@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler import parts
 from tracejit.compiler.codegen import Emitted, emit, llvm, matmul
-from tracejit.compiler.codegen.writing.library_calls import SHARED
+from tracejit.compiler.codegen.writing.kernel_calls import SHARED
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store
 from tracejit.compiler.loopir.operands import Acc, Axis, Buffer, Const, Index

@@ -13,6 +13,7 @@ from mpmath import mp, mpf
 
 import tracejit as tf
 from checks.guarded import WAYS, Library
+from compiler.native import HOST
 from tracejit.compiler.codegen.math import MathFunction, function, largest_error
 from tracejit.core.op import OPS, ops
 from tracejit.ops.elementwise.formulas.families import ITERATED
@@ -109,9 +110,11 @@ def test_a_lane_does_not_depend_on_its_neighbours(name: str) -> None:
     among_equals = [np.asarray(compiled(*[np.full(len(xs[0]), x) for x in point])) for point in zip(*xs, strict=True)]
     assert all((values == values[0]).all() or np.isnan(values).all() for values in among_equals)
     np.testing.assert_array_equal(together, [values[0] for values in among_equals])
-    # one number alone may have other logarithms and exponentials, where registers hold tables
     alone = [compiled(*map(tf.constant, point)).item() for point in zip(*xs, strict=True)]
-    np.testing.assert_allclose(alone, together, rtol=3e-14, atol=1e-300)
+    if HOST.register_bytes == 64:  # registers hold tables: one number alone has other logarithms and exponentials
+        np.testing.assert_allclose(alone, together, rtol=3e-14, atol=1e-300)
+    else:
+        np.testing.assert_array_equal(alone, together)
 
 
 @pytest.mark.parametrize("level", ["v2", "v3", "v4"])

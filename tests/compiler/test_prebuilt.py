@@ -14,6 +14,7 @@ from tracejit.compiler import kernels, prebuilt
 from tracejit.compiler.codegen import llvm
 from tracejit.compiler.codegen.math.error_function import table_file
 from tracejit.compiler.codegen.matmul import symbol
+from tracejit.compiler.kernels import library_kernel
 from tracejit.runtime import cpu, diskcache
 
 
@@ -108,5 +109,5 @@ def test_llvm_is_not_asked_for_them(monkeypatch):
     monkeypatch.setattr(diskcache, "get", lambda key: None)
     monkeypatch.setattr(diskcache, "put", lambda key, payload: None)
     monkeypatch.setattr(kernels, "made_kernel", lambda *_: pytest.fail("it was made"))
-    taken = kernels.library_kernel(name, target)
+    taken = library_kernel(name, target)
     assert taken.image == kept.image

@@ -86,7 +86,7 @@ _INSTEAD = {
     "version": "the version is tracejit.__version__",
     "signal": "Fourier transforms are in tracejit.numpy.fft, convolutions in tracejit.scipy.signal",
     "sets": _SPARSE,
-    "sysconfig": "use tracejit.profile, or what Python has for profiling",
+    "sysconfig": "there are no headers or flags to build against: tracejit.export writes what C needs",
     "TypeSpec": "specs are tracejit.TensorSpec",
     "experimental": "what is experimental elsewhere: NumPy's names are in tracejit.numpy, vmap is tracejit.vmap",
     "CriticalSection": "what changes a Variable is atomic in itself",

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from .codegen.lane import call_lane as lane
     from .codegen.lane import operators
     from .codegen.threads import thread_pool
-    from .codegen.writing import library_calls
+    from .codegen.writing import kernel_calls
     from .loopir.passes import schedule
 else:  # whoever finds all compiled code on disk needs no compiler
     operator_words = Later("..runtime.lane.operator_words", __package__)
     words = Later("..runtime.lane.words", __package__)
     debug_library = Later("..runtime.linking.debug_library", __package__)
     threads = Later("..runtime.threads.workers", __package__)
-    lane, operators, thread_pool, library_calls = (
+    lane, operators, thread_pool, kernel_calls = (
         Later(f".codegen.{name}", __package__)
-        for name in ("lane.call_lane", "lane.operators", "threads.thread_pool", "writing.library_calls")
+        for name in ("lane.call_lane", "lane.operators", "threads.thread_pool", "writing.kernel_calls")
     )
     linalg, llvm, machines, matmul, parts, workers = (
         Later(f".codegen.{name}", __package__)
@@ -179,11 +179,11 @@ def _key(name: str, target: cpu.CpuTarget) -> str:
 
 def kernel_source(name: str, target: cpu.CpuTarget) -> tuple[str, machines.Unit]:
     """The symbol of a library kernel, and what LLVM is to make its code of."""
-    kernel, _, kind = name.removesuffix(library_calls.SHARED).rpartition("_")
+    kernel, _, kind = name.removesuffix(kernel_calls.SHARED).rpartition("_")
     dtype, machine = {"f32": "float32", "f64": "float64"}[kind], schedule.Target.of(target.features)
     width, fma = machine.register_bytes, machine.has_fma
     if kernel == "gemm":
-        shares = name.endswith(library_calls.SHARED)
+        shares = name.endswith(kernel_calls.SHARED)
         source = matmul.kernel_text(dtype, register_bytes=width, fma=fma, shares=shares)
         return matmul.symbol(dtype, width, shares), machines.Unit(source, ready=True)
     source = linalg.kernel_text(kernel, dtype, register_bytes=width, fma=fma)

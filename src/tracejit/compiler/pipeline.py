@@ -27,7 +27,7 @@ from .codegen import Emitted, emit, llvm, parts
 from .codegen.machines import Unit
 from .codegen.poll import quick
 from .codegen.threads import thread_pool
-from .codegen.writing.library_calls import library_kernels
+from .codegen.writing.kernel_calls import library_kernels
 from .graph.passes import GRAPH_PASSES
 from .loopir.ir import Allocate, Call, Grow, HostCall, Nest, Program, Size_, While, walk
 from .loopir.numbering.values import number_values

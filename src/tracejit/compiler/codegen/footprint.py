@@ -12,7 +12,7 @@ from ..loopir.passes.schedule import Schedule
 from ..loopir.scalar_ops import ELEMENTARY
 from ..loopir.statement import Statement
 from .nests import strips
-from .writing import library_calls
+from .writing import kernel_calls
 
 _MOVING = (While, Allocate, Grow, Free)  # they change which memory a buffer is
 _CALLING_OUT = (*_MOVING, Call, HostCall, Fail)  # they need ctx
@@ -89,7 +89,7 @@ class Footprint:
             self.calls_out = True
             self.can_fail |= not isinstance(s, (Call, Free))
             if isinstance(s, Call):
-                self.scratch = larger(self.scratch, library_calls.scratch_bytes(s))
+                self.scratch = larger(self.scratch, kernel_calls.scratch_bytes(s))
             if isinstance(s, _MOVING):
                 self.moved.update(dict.fromkeys(s.writes()))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...core.dim import Size
-from ...runtime.threads import state
 from ...runtime.threads.state import SCRATCH
 from ..ir_text import DIRECTS, NULL, Value, Writer, function, integer
 from ..loopir.ir import Call, Nest, Size_, While
@@ -22,8 +21,7 @@ from .nests import folding
 from .nests import nest as nests
 from .nests.spans import Span, each
 from .poll import Place, look, quick
-from .writing.context import CTX
-from .writing.context import function as function_of
+from .writing.context import CTX, closure_of, hand_over
 from .writing.kernel import NAME_OF_PART, SCALAR, KernelWriter
 
 INLINE_MATH = 8  # calls of elementary functions from which a function no longer inlines them
@@ -149,9 +147,7 @@ class Shared:
         k, w = self.k, self.k.w
         offsets, room = self.private_places()
         values = [*self.arguments, *map(k.size, offsets)]
-        closure = w.slot("i64", max(len(values), 2))
-        for place, value in enumerate(values):
-            w.store(value, w.step(closure, 8 * place))
+        closure = closure_of(k, values)
         if not k.shares:
             spelled = ", ".join(v.typed for v in (closure, integer(0), count, NULL))
             w.stmt(f"call void {name}.job({spelled})")
@@ -159,9 +155,7 @@ class Shared:
         cost = w.mul(k.size(self.parallel.cost), iterations)
         if not isinstance(room, int) or room > SCRATCH:  # where it does not fit, there is nothing to share
             cost = w.select(w.compare("sle", k.size(room), integer(SCRATCH)), cost, integer(0))
-        job = Value(f"{name}.job", "ptr"), closure, count, integer(unit), cost
-        spelled = ", ".join(v.typed for v in job)
-        w.stmt(f"call void {function_of(k, state.NAME)}({spelled})")
+        hand_over(k, name, closure, count, unit, cost)
 
     def private_places(self) -> tuple[list[Size], Size]:
         """Where private buffers are in a thread's own memory, and how much of it they take."""

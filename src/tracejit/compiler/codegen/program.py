@@ -21,7 +21,7 @@ from .entry import Entry
 from .footprint import Footprint, larger
 from .nests import reduce
 from .routine import KernelFunction, runs
-from .writing import alike, buffers, library_calls, scalars
+from .writing import alike, buffers, kernel_calls, scalars
 from .writing.kernel import KernelWriter, Module
 from .writing.places import Places
 
@@ -34,7 +34,7 @@ STACK = 16  # the alignment of the stack that callers see to
 WRITERS: dict[type, Callable[[KernelWriter, Any], None]] = {
     ir.Load: buffers.load, ir.Store: buffers.store, ir.Compute: scalars.compute, ir.Size_: scalars.size,
     ir.Combine: reduce.combine, ir.Nest: parallel.nest, ir.While: parallel.loop, ir.If: control.branch,
-    ir.Fail: control.fail, ir.Call: library_calls.call, ir.HostCall: control.host_call,
+    ir.Fail: control.fail, ir.Call: kernel_calls.call, ir.HostCall: control.host_call,
     ir.Allocate: memory.allocate, ir.Grow: memory.grow, ir.Free: memory.free,
     ir.Clock: control.clock,
 }  # fmt: skip

@@ -47,7 +47,7 @@ from .parts import (
     update_item_of,
     update_item_shared,
 )
-from .places.mutations import changing
+from .places.mutations import MutationLog, changing
 from .places.place import AttributePlace, Carried, Places
 from .properties import attribute_of, set_attribute, update_attribute
 from .values.contents import ContainerSnapshot, held
@@ -189,7 +189,7 @@ def while_stmt(
         if not going:
             return
         body()
-        going = test()
+        going = _asked(test, carried)
     with _refusing():
         peeling.compile_loop(loop, carried)
 
@@ -198,17 +198,19 @@ def _asked(test: Callable[[], Any], carried: Carried) -> Any:
     """What the test says. Where that is traced it is taken back: the loop op asks again, before its first iteration."""
     if not is_tracing():
         return test()
-    read = ContainerSnapshot([*held(test.__closure__)])
-    with Attempt() as attempt, Surroundings(carried.places, certain=True):
+    read, before = ContainerSnapshot([*held(test.__closure__)]), carried.places.get()
+    with Attempt() as attempt, MutationLog() as log:
         going = test()
         if not traced(going):
             return going
-        if read.changed(set()):
+        changed = ["a list or dict"] if read.changed(set()) else log.earlier()
+        if changed:
             raise Untraceable(
-                "the condition of a `while` changes a list or dict in place, and how often it is asked is known only "
-                f"when the compiled function runs: do it in the body{at(user_location())}"
+                f"the condition of a `while` changes {', '.join(changed)} in place, and how often it is asked is known "
+                f"only when the compiled function runs: do it in the body{at(user_location())}"
             )
         attempt.rollback()
+    carried.places.set(before)
     return going
 
 

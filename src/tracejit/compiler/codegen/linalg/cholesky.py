@@ -12,16 +12,16 @@ from ..matmul.packing import COPY_ROWS, PACK
 from ..matmul.vectors import load, multiply_add, prefix_mask, transposed
 from .fill import CLEAR_ABOVE, FILL_NAN, UPPER_IS_FINITE
 from .jobs import add_job, closure_memory, per_chunk, share
-from .module import Module, at, entry, subtract_product
+from .module import PRODUCTS, Module, at, entry, products_of, subtract_product
 from .substitution import SOLVE, SUBTRACT, first_half, share_block, solve_rows
 
 FACTOR_DIAGONAL = Signature("factor_diagonal", "i64 %n, ptr %u, i64 %row, ptr %reciprocals", result="i64")
 FACTOR = Signature(
-    "factor", "i64 %n, ptr %u, i64 %row, ptr %gemm, ptr %parallel, ptr %work", result="i64", directs=True
+    "factor", f"i64 %n, ptr %u, i64 %row, {PRODUCTS}", result="i64", directs=True
 )
 FACTOR_BY_BLOCKS = Signature("factor_by_blocks", FACTOR.parameters, result="i64", directs=True)
 SUBTRACT_SQUARE = Signature(
-    "subtract_square", "i64 %n, i64 %k, ptr %u, ptr %c, i64 %row, ptr %gemm, ptr %parallel, ptr %work", directs=True
+    "subtract_square", f"i64 %n, i64 %k, ptr %u, ptr %c, i64 %row, {PRODUCTS}", directs=True
 )
 #: What solved rows `right` take from those below, for chunks `first` to `last` of their columns.
 UPDATE_CHUNKS = Signature(
@@ -214,14 +214,14 @@ def _add_factor(m: Module) -> None:
         w.stmt(f"ret i64 {bad}")
     first = first_half(w, m, a.n)
     rest = w.subtract(a.n, first)
-    bad = w.invoke(FACTOR, first, a.u, a.row, a.gemm, a.parallel, a.work)
+    bad = w.invoke(FACTOR, first, a.u, a.row, *products_of(w))
     with w.leaving(w.compare("ne", bad, 0)):
         w.stmt(f"ret i64 {bad}")
     right = w.offset(a.u, w.multiply(first, g.size))
     corner = w.offset(right, w.multiply(first, a.row))
-    w.invoke(SOLVE, first, rest, a.u, g.size, a.row, 0, right, a.row, -1, a.gemm, a.parallel, a.work)
-    w.invoke(SUBTRACT_SQUARE, rest, first, right, corner, a.row, a.gemm, a.parallel, a.work)
-    bad = w.invoke(FACTOR, rest, corner, a.row, a.gemm, a.parallel, a.work)
+    w.invoke(SOLVE, first, rest, a.u, g.size, a.row, 0, right, a.row, -1, *products_of(w))
+    w.invoke(SUBTRACT_SQUARE, rest, first, right, corner, a.row, *products_of(w))
+    bad = w.invoke(FACTOR, rest, corner, a.row, *products_of(w))
     m.add(w, f"i64 {w.select(w.compare('ne', bad, 0), w.add(bad, first), 0)}")
 
 
@@ -232,7 +232,7 @@ def _add_subtract_square(m: Module) -> None:
     with w.loop(a.n, s.negated_large, a.u, a.c) as across:
         u, c = across.carried
         columns = w.minimum(w.subtract(a.n, across.index), s.negated_large)
-        rest = a.row, a.gemm, a.parallel, a.work
+        rest = a.row, *products_of(w)
         w.invoke(SUBTRACT, across.index, columns, a.k, a.u, g.size, a.row, u, a.row, c, *rest)
         corner = w.offset(c, w.multiply(across.index, a.row))
         with w.loop(columns, s.chunk_columns, u, corner) as inside:
@@ -291,7 +291,7 @@ def _add_entry(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %n, ptr %a, i64 %a_row_elements, i64 %a_col_elements, ptr %l, i64 %l_row_elements, ptr %state, "
-            "ptr %gemm, ptr %parallel, ptr %work",
+            f"{PRODUCTS}",
         )
     )
     a = w.arg
@@ -310,7 +310,7 @@ def _add_entry(m: Module, symbol: str) -> None:
     is_finite = w.invoke(UPPER_IS_FINITE, a.n, a.l, row)
     with w.returning(w.op("xor", is_finite, Value("true", "i1"))):
         w.invoke(LOSE, a.n, a.l, row)
-    bad = w.invoke(FACTOR, a.n, a.l, row, a.gemm, a.parallel, a.work)
+    bad = w.invoke(FACTOR, a.n, a.l, row, *products_of(w))
     w.store(bad, a.state, 8)
     with w.returning(w.compare("ne", bad, 0)):
         pass

@@ -18,7 +18,7 @@ from .lanes import (
     numbers,
     spread_to,
 )
-from .module import Module, at, entry, subtract_product
+from .module import PRODUCTS, Module, at, entry, subtract_product
 
 CHOLESKY_MANY = Signature("cholesky_many", "i64 %n, ptr %a, ptr %lost, ptr %state")
 LU_MANY = Signature("lu_many", "i64 %n, ptr %a, ptr %old, ptr %pivots, ptr %state")
@@ -41,7 +41,7 @@ def add_cholesky_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, ptr %a, i64 %a_many, i64 %a_row, i64 %a_col, ptr %l, i64 %l_many, i64 %l_row, "
-            "ptr %state, ptr %gemm, ptr %parallel, ptr %work",
+            f"ptr %state, {PRODUCTS}",
         )
     )
     a = w.arg
@@ -128,7 +128,7 @@ def add_lu_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, ptr %a, i64 %a_many, i64 %a_row, i64 %a_col, ptr %lu, i64 %lu_many, i64 %lu_row, "
-            "ptr %pivots, i64 %pivots_many, ptr %state, ptr %gemm, ptr %parallel, ptr %work",
+            f"ptr %pivots, i64 %pivots_many, ptr %state, {PRODUCTS}",
         )
     )
     a = w.arg

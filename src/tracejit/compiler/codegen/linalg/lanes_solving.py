@@ -20,7 +20,7 @@ from .lanes import (
     numbers,
     spread_to,
 )
-from .module import Module, at, entry, subtract_product
+from .module import PRODUCTS, Module, at, entry, subtract_product
 
 TRIANGLE_STATE = Signature("triangle_state", "i64 %n, ptr %t, i64 %upper, ptr %lost, ptr %state")
 PERMUTATION_MANY = Signature("permutation_many", "i64 %n, ptr %x, ptr %pivots, ptr %order")
@@ -53,7 +53,7 @@ def add_triangular_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, i64 %columns, i64 %upper, ptr %t, i64 %t_many, i64 %t_row, i64 %t_col, "
-            f"{_RIGHT_SIDES}, ptr %state, ptr %gemm, ptr %parallel, ptr %work",
+            f"{_RIGHT_SIDES}, ptr %state, {PRODUCTS}",
         )
     )
     a = w.arg
@@ -129,7 +129,7 @@ def add_lu_solve_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, i64 %columns, i64 %transposed, ptr %lu, i64 %lu_many, i64 %lu_row, "
-            f"ptr %pivots, i64 %pivots_many, ptr %state, {_RIGHT_SIDES}, ptr %gemm, ptr %parallel, ptr %work",
+            f"ptr %pivots, i64 %pivots_many, ptr %state, {_RIGHT_SIDES}, {PRODUCTS}",
         )
     )
     a = w.arg
@@ -147,7 +147,7 @@ def add_lu_inverse_lanes(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %count, i64 %n, ptr %lu, i64 %lu_many, i64 %lu_row, ptr %pivots, i64 %pivots_many, ptr %state, "
-            "ptr %x, i64 %x_many, i64 %x_row, ptr %gemm, ptr %parallel, ptr %work",
+            f"ptr %x, i64 %x_many, i64 %x_row, {PRODUCTS}",
         )
     )
     a = w.arg

@@ -11,13 +11,13 @@ from ..matmul.counted_loops import Signature, Writer
 from ..matmul.packing import COPY_ROWS, PACK
 from ..matmul.vectors import load, prefix_mask
 from .fill import HAS_NAN
-from .module import Module, entry, subtract_product
+from .module import PRODUCTS, Module, entry, products_of, subtract_product
 from .substitution import SOLVE, SUBTRACT
 from .symmetric import BY_CHOLESKY
 
 LEAF = Signature("leaf", "i64 %m, i64 %n, ptr %a, i64 %row, ptr %pivots", result="i64")
 FACTOR_LU = Signature(
-    "factor_lu", "i64 %m, i64 %n, ptr %a, i64 %row, ptr %pivots, ptr %gemm, ptr %parallel, ptr %work", result="i64"
+    "factor_lu", f"i64 %m, i64 %n, ptr %a, i64 %row, ptr %pivots, {PRODUCTS}", result="i64"
 )
 EXCHANGE = Signature("exchange", "i64 %count, i64 %columns, ptr %a, i64 %row, ptr %pivots, i64 %backwards")
 EXCHANGE_TWO = Signature("exchange_two", "i64 %columns, ptr %one, ptr %other")
@@ -31,7 +31,7 @@ def add_lu(m: Module, symbol: str, symmetric: bool = False) -> None:
         entry(
             symbol,
             "i64 %n, ptr %a, i64 %a_row_elements, i64 %a_col_elements, ptr %lu, i64 %row_elements, ptr %pivots, "
-            "ptr %state, ptr %gemm, ptr %parallel, ptr %work",
+            f"ptr %state, {PRODUCTS}",
         )
     )
     a, size = w.arg, m.s.g.size
@@ -43,7 +43,7 @@ def add_lu(m: Module, symbol: str, symmetric: bool = False) -> None:
             w.store(Value("0", "i64"), a.state, 8)
     w.invoke(PACK, a.n, a.n, a.a, a_row, a_col, a.lu, row)
     lost = w.invoke(HAS_NAN, a.n, a.n, a.lu, row)
-    bad = w.invoke(FACTOR_LU, a.n, a.n, a.lu, row, a.pivots, a.gemm, a.parallel, a.work)
+    bad = w.invoke(FACTOR_LU, a.n, a.n, a.lu, row, a.pivots, *products_of(w))
     w.store(w.select(lost, -1, bad), a.state, 8)
     m.add(w)
 
@@ -184,17 +184,17 @@ def _add_factor_lu(m: Module) -> None:
     left = w.op("and", w.add(w.op("lshr", a.n, 1), s.leaf - 1), -s.leaf)
     right = w.subtract(a.n, left)
     below = w.subtract(a.m, left)
-    first = w.invoke(FACTOR_LU, a.m, left, a.a, a.row, a.pivots, a.gemm, a.parallel, a.work)
+    first = w.invoke(FACTOR_LU, a.m, left, a.a, a.row, a.pivots, *products_of(w))
     beside = w.offset(a.a, w.multiply(left, s.g.size))
     under = w.offset(a.a, w.multiply(left, a.row))
     corner = w.offset(under, w.multiply(left, s.g.size))
     w.invoke(EXCHANGE, left, right, beside, a.row, a.pivots, 0)
-    w.invoke(SOLVE, left, right, a.a, a.row, s.g.size, 1, beside, a.row, -1, a.gemm, a.parallel, a.work)
+    w.invoke(SOLVE, left, right, a.a, a.row, s.g.size, 1, beside, a.row, -1, *products_of(w))
     w.invoke(
-        SUBTRACT, below, right, left, under, a.row, s.g.size, beside, a.row, corner, a.row, a.gemm, a.parallel, a.work
+        SUBTRACT, below, right, left, under, a.row, s.g.size, beside, a.row, corner, a.row, *products_of(w)
     )
     pivots = w.offset(a.pivots, w.multiply(left, 8))
-    second = w.invoke(FACTOR_LU, below, right, corner, a.row, pivots, a.gemm, a.parallel, a.work)
+    second = w.invoke(FACTOR_LU, below, right, corner, a.row, pivots, *products_of(w))
     w.invoke(EXCHANGE, right, left, under, a.row, pivots, 0)
     with w.loop(right, 1, pivots) as loop:
         w.store(w.add(w.load("i64", loop.carried[0]), left), loop.carried[0], 8)

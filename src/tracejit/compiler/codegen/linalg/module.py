@@ -11,6 +11,9 @@ from ..matmul.packing import packing_functions
 from ..matmul.vectors import declarations
 from .sizes import Sizes
 
+PRODUCTS = "ptr %gemm, ptr %parallel, ptr %work"
+"""The last parameters of what multiplies: the kernel of products, the thread pool or null, and memory to work in."""
+
 
 class Module:
     """The text of one module; `add` closes a function."""
@@ -62,6 +65,11 @@ def at(
     """The address of an element, by strides in bytes."""
     place = w.offset(base, w.multiply(row, stride))
     return place if str(column) == "0" else w.offset(place, w.multiply(column, step))
+
+
+def products_of(w: Writer) -> list[Value]:
+    """The parameters of `PRODUCTS`, to be handed on."""
+    return w.args("gemm parallel work")
 
 
 def multiply(

@@ -12,7 +12,7 @@ from ...ir_text import Value
 from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.packing import PACK
 from ..matmul.vectors import load, prefix_mask
-from .module import Module, at, entry, subtract_product
+from .module import PRODUCTS, Module, at, entry, products_of, subtract_product
 from .substitution import RECIPROCALS, SOLVE_BLOCK, SUBTRACT
 
 _FACTOR = "ptr %l, i64 %l_row"
@@ -21,7 +21,7 @@ PULL_ROW = Signature("pull_row", f"i64 %n, i64 %k, {_FACTOR}, {_COTANGENT}, {{sc
 PULL_BLOCK = Signature("pull_block", f"i64 %n, {_FACTOR}, {_COTANGENT}")
 DIVIDE_RIGHT = Signature("divide_right", f"i64 %rows, i64 %n, {_FACTOR}, {_COTANGENT}, ptr %work")
 BOTH_SIDES = Signature("both_sides", f"i64 %n, {_COTANGENT}, ptr %target, i64 %target_row")
-PULL = Signature("pull", f"i64 %n, {_FACTOR}, {_COTANGENT}, ptr %gemm, ptr %parallel, ptr %work")
+PULL = Signature("pull", f"i64 %n, {_FACTOR}, {_COTANGENT}, {PRODUCTS}")
 SPREAD = Signature("spread", f"i64 %n, {_COTANGENT}")
 
 
@@ -38,14 +38,14 @@ def add_cholesky_pullback(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %n, ptr %l, i64 %l_row_elements, ptr %g, i64 %g_row_elements, i64 %g_col_elements, "
-            "ptr %y, i64 %y_row_elements, ptr %gemm, ptr %parallel, ptr %work",
+            f"ptr %y, i64 %y_row_elements, {PRODUCTS}",
         )
     )
     a = w.arg
     l_row, y_row = w.multiply(a.l_row_elements, size), w.multiply(a.y_row_elements, size)
     g_row, g_col = w.multiply(a.g_row_elements, size), w.multiply(a.g_col_elements, size)
     w.invoke(PACK, a.n, a.n, a.g, g_row, g_col, a.y, y_row)
-    w.invoke(PULL, a.n, a.l, l_row, a.y, y_row, a.gemm, a.parallel, a.work)
+    w.invoke(PULL, a.n, a.l, l_row, a.y, y_row, *products_of(w))
     w.invoke(SPREAD, a.n, a.y, y_row)
     m.add(w)
 
@@ -160,7 +160,7 @@ def _add_pull(m: Module) -> None:
 
         (before, before_y), (block, block_y) = part(k, 0), part(k, k)
         (corner, corner_y), (below, below_y) = part(after, 0), part(after, k)
-        products = a.gemm, a.parallel, a.work
+        products = products_of(w)
         w.invoke(DIVIDE_RIGHT, rest, n, block, a.l_row, below_y, a.y_row, a.work)
         w.invoke(SUBTRACT, rest, k, n, below_y, a.y_row, size, before, a.l_row, corner_y, a.y_row, *products)
         w.invoke(SUBTRACT, n, n, rest, below_y, size, a.y_row, below, a.l_row, block_y, a.y_row, *products)

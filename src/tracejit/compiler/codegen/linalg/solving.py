@@ -9,7 +9,7 @@ from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.packing import PACK
 from .fill import FILL_NAN, HAS_NAN, IDENTITY
 from .lu import EXCHANGE
-from .module import Module, entry
+from .module import PRODUCTS, Module, entry, products_of
 from .one_column import SOLVE_BY_COLUMNS, SOLVE_BY_ROWS, add_one_column
 from .substitution import SOLVE
 from .symmetric import IS_BY_CHOLESKY, SQUARE, UNSCALE
@@ -17,7 +17,7 @@ from .symmetric import IS_BY_CHOLESKY, SQUARE, UNSCALE
 SOLVE_TRIANGLE = Signature(
     "solve_triangle",
     "i64 %n, i64 %columns, ptr %t, i64 %t_row, i64 %t_col, i64 %upper, i64 %unit, ptr %x, i64 %x_row, "
-    "i64 %growing, ptr %gemm, ptr %parallel, ptr %work",
+    f"i64 %growing, {PRODUCTS}",
 )
 FIRST_ZERO = Signature("first_zero", "i64 %n, ptr %t, i64 %step", result="i64")
 TRIANGLE_HAS_NAN = Signature(
@@ -44,7 +44,7 @@ def add_solve_triangle(m: Module) -> None:
         with w.returning(w.both(is_vector, w.compare("eq", step, size))):
             w.invoke(solve, a.n, *one)
     w.invoke(
-        SOLVE, a.n, a.columns, t, *steps[:2], a.unit, x, steps[2], w.subtract(a.growing, 1), a.gemm, a.parallel, a.work
+        SOLVE, a.n, a.columns, t, *steps[:2], a.unit, x, steps[2], w.subtract(a.growing, 1), *products_of(w)
     )
     m.add(w)
 
@@ -66,12 +66,12 @@ def add_triangular(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %n, i64 %columns, i64 %upper, ptr %t, i64 %t_row_elements, i64 %t_col_elements, "
-            f"{_RIGHT_SIDE}, ptr %state, ptr %gemm, ptr %parallel, ptr %work",
+            f"{_RIGHT_SIDE}, ptr %state, {PRODUCTS}",
         )
     )
     t_row, t_col = w.multiply(a.t_row_elements, size), w.multiply(a.t_col_elements, size)
     x_row = _copy_right_side(w, size)
-    w.invoke(SOLVE_TRIANGLE, a.n, a.columns, a.t, t_row, t_col, a.upper, 0, a.x, x_row, 0, a.gemm, a.parallel, a.work)
+    w.invoke(SOLVE_TRIANGLE, a.n, a.columns, a.t, t_row, t_col, a.upper, 0, a.x, x_row, 0, *products_of(w))
     bad = w.invoke(FIRST_ZERO, a.n, a.t, w.add(t_row, t_col))
     w.store(bad, a.state, 8)
     # A NaN of the triangle gets into every column.
@@ -139,14 +139,14 @@ def add_lu_solve(m: Module, symbol: str) -> None:
         entry(
             symbol,
             "i64 %n, i64 %columns, i64 %transposed, ptr %lu, i64 %row_elements, ptr %pivots, ptr %state, "
-            f"{_RIGHT_SIDE}, ptr %gemm, ptr %parallel, ptr %work",
+            f"{_RIGHT_SIDE}, {PRODUCTS}",
         )
     )
     row = w.multiply(a.row_elements, size)
     x_row = _copy_right_side(w, size)
     with w.returning(w.compare("slt", w.load("i64", a.state), 0)):
         w.invoke(FILL_NAN, a.n, a.columns, a.x, x_row)
-    rest = a.x, x_row, 0, a.gemm, a.parallel, a.work
+    rest = a.x, x_row, 0, *products_of(w)
     with w.returning(w.compare("ne", a.transposed, 0)):
         w.invoke(SOLVE_TRIANGLE, a.n, a.columns, a.lu, size, row, 0, 0, *rest)
         w.invoke(SOLVE_TRIANGLE, a.n, a.columns, a.lu, size, row, 1, 1, *rest)
@@ -168,20 +168,20 @@ def add_lu_inverse(m: Module, symbol: str, symmetric: bool = False) -> None:
         entry(
             symbol,
             "i64 %n, ptr %lu, i64 %row_elements, ptr %pivots, ptr %state, ptr %x, i64 %x_row_elements, "
-            "ptr %gemm, ptr %parallel, ptr %work",
+            f"{PRODUCTS}",
         )
     )
     row, x_row = w.multiply(a.row_elements, size), w.multiply(a.x_row_elements, size)
     with w.returning(w.compare("slt", w.load("i64", a.state), 0)):
         w.invoke(FILL_NAN, a.n, a.n, a.x, x_row)
     w.invoke(IDENTITY, a.n, a.x, x_row)
-    w.invoke(SOLVE_TRIANGLE, a.n, a.n, a.lu, row, size, 0, 1, a.x, x_row, 1, a.gemm, a.parallel, a.work)
+    w.invoke(SOLVE_TRIANGLE, a.n, a.n, a.lu, row, size, 0, 1, a.x, x_row, 1, *products_of(w))
     if symmetric:
         square = w.offset(a.work, m.s.square_at)
         with w.returning(w.invoke(IS_BY_CHOLESKY, a.n, a.lu, row, a.pivots, square)):
             w.invoke(UNSCALE, a.n, a.x, x_row, a.lu, row)
-            w.invoke(SQUARE, a.n, a.x, x_row, a.gemm, a.parallel, a.work)
-    w.invoke(SOLVE_TRIANGLE, a.n, a.n, a.lu, row, size, 1, 0, a.x, x_row, 0, a.gemm, a.parallel, a.work)
+            w.invoke(SQUARE, a.n, a.x, x_row, *products_of(w))
+    w.invoke(SOLVE_TRIANGLE, a.n, a.n, a.lu, row, size, 1, 0, a.x, x_row, 0, *products_of(w))
     w.invoke(EXCHANGE_COLUMNS, a.n, a.x, x_row, a.pivots)
     m.add(w)
 

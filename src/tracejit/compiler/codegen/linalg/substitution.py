@@ -10,7 +10,7 @@ from ...ir_text import Value
 from ..matmul.counted_loops import Operand, Signature, Writer
 from ..matmul.vectors import load, prefix_mask
 from .jobs import add_job, closure_memory, per_chunk, share
-from .module import Module, at, multiply, subtract_product
+from .module import PRODUCTS, Module, at, multiply, products_of, subtract_product
 
 _TRIANGLE = "ptr %t, i64 %t_row, i64 %t_col, ptr %reciprocals"
 RECIPROCALS = Signature(
@@ -19,7 +19,9 @@ RECIPROCALS = Signature(
 SOLVE_BLOCK = Signature("solve_block", f"i64 %n, i64 %columns, {_TRIANGLE}, ptr %x, i64 %x_row")
 #: The same for chunks `first` to `last` of the columns.
 SOLVE_CHUNKS = Signature(
-    "solve_chunks", f"i64 %first, i64 %last, i64 %n, i64 %columns, {_TRIANGLE}, ptr %x, i64 %x_row", directs=True
+    "solve_chunks",
+    f"i64 %first, i64 %last, i64 %n, i64 %columns, {_TRIANGLE}, ptr %x, i64 %x_row",
+    directs=True,
 )
 NEGATE = Signature(
     "negate", "i64 %rows, i64 %columns, ptr %source, i64 %source_row, ptr %target, i64 %target_row"
@@ -27,12 +29,12 @@ NEGATE = Signature(
 SUBTRACT = Signature(
     "subtract",
     "i64 %m, i64 %n, i64 %k, ptr %a, i64 %a_row, i64 %a_col, ptr %b, i64 %b_row, ptr %c, i64 %c_row, "
-    "ptr %gemm, ptr %parallel, ptr %work",
+    f"{PRODUCTS}",
 )
 SOLVE = Signature(
     "solve",
     "i64 %n, i64 %columns, ptr %t, i64 %t_row, i64 %t_col, i64 %unit, ptr %x, i64 %x_row, i64 %reached, "
-    "ptr %gemm, ptr %parallel, ptr %work",
+    f"{PRODUCTS}",
 )
 _POINTED_ROWS = 4
 
@@ -259,13 +261,13 @@ def _add_solve(m: Module) -> None:
         share_block(w, m, closure, a.n, _reached(w, a.n), a.t, *triangle, reciprocals, a.x, a.x_row)
     first = first_half(w, m, a.n)
     rest, columns = w.subtract(a.n, first), _reached(w, first)
-    products = w.args("gemm parallel work")
+    products = products_of(w)
     w.invoke(SOLVE, first, a.columns, a.t, *triangle, a.unit, a.x, a.x_row, a.reached, *products)
     beside, below = at(w, a.t, first, a.t_row), at(w, a.x, first, a.x_row)
     w.invoke(SUBTRACT, rest, columns, first, beside, *triangle, a.x, a.x_row, below, a.x_row, *products)
     corner = at(w, beside, first, a.t_col)
     later = w.select(w.compare("slt", a.reached, 0), a.reached, w.add(a.reached, first))
-    w.invoke(SOLVE, rest, a.columns, corner, *triangle, a.unit, below, a.x_row, later, a.gemm, a.parallel, a.work)
+    w.invoke(SOLVE, rest, a.columns, corner, *triangle, a.unit, below, a.x_row, later, *products)
     m.add(w)
 
 

@@ -16,7 +16,7 @@ from ..matmul.packing import COPY_ROWS, PACK, TRANSPOSE
 from ..matmul.vectors import load, prefix_mask
 from .cholesky import FACTOR, TURN_LOWER
 from .fill import FILL_ZERO
-from .module import Module, multiply
+from .module import PRODUCTS, Module, multiply, products_of
 
 FALSE = Value("false", "i1")
 IS_POSITIVE = Signature("is_positive", "i64 %n, ptr %a, i64 %step", result="i1", directs=True)
@@ -29,7 +29,7 @@ UNSQUARE_TILE = Signature(
 )
 BY_CHOLESKY = Signature(
     "by_cholesky",
-    "i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %lu, i64 %row, ptr %pivots, ptr %gemm, ptr %parallel, ptr %work",
+    f"i64 %n, ptr %a, i64 %a_row, i64 %a_col, ptr %lu, i64 %row, ptr %pivots, {PRODUCTS}",
     result="i1",
     directs=True,
 )
@@ -37,7 +37,7 @@ IS_BY_CHOLESKY = Signature(
     "is_by_cholesky", "i64 %n, ptr %lu, i64 %row, ptr %pivots, ptr %square", result="i1", directs=True
 )
 UNSCALE = Signature("unscale", "i64 %n, ptr %x, i64 %row, ptr %lu, i64 %lu_row", directs=True)
-SQUARE = Signature("square", "i64 %n, ptr %x, i64 %row, ptr %gemm, ptr %parallel, ptr %work", directs=True)
+SQUARE = Signature("square", f"i64 %n, ptr %x, i64 %row, {PRODUCTS}", directs=True)
 
 
 MIRROR_LOWER = Signature("mirror_lower", "i64 %n, ptr %x, i64 %row", directs=True)
@@ -85,7 +85,7 @@ def add_by_cholesky(m: Module) -> None:
     with w.leaving(w.invoke(IS_SYMMETRIC, a.n, a.a, a_row, square), unless=True):
         w.stmt("ret i1 false")
     w.invoke(TURN_LOWER, a.n, a.a, a.a_row, a.a_col, a.lu, a.row)
-    bad = w.invoke(FACTOR, a.n, a.lu, a.row, a.gemm, a.parallel, a.work)
+    bad = w.invoke(FACTOR, a.n, a.lu, a.row, *products_of(w))
     fine = w.invoke(IS_POSITIVE, a.n, a.lu, w.add(a.row, s.g.size))
     with w.leaving(w.both(w.compare("eq", bad, 0), fine), unless=True):
         w.stmt("ret i1 false")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....runtime import abi
+from ....runtime.threads import state
 from ...ir_text import Value, integer
 from .kernel import KernelWriter
 
@@ -37,6 +40,20 @@ def leave(k: KernelWriter, status: int | Value) -> None:
     """End a block that failed."""
     k.w.store(integer(status, "i32") if isinstance(status, int) else status, STATUS, 4)
     k.w.branch("exit")
+
+
+def closure_of(k: KernelWriter, values: Sequence[Value]) -> Value:
+    """Memory that holds some values, a word each: what jobs are given."""
+    closure = k.w.slot("i64", max(len(values), 2))
+    for place, value in enumerate(values):
+        k.w.store(value, k.w.step(closure, 8 * place))
+    return closure
+
+
+def hand_over(k: KernelWriter, name: str, closure: Value, count: Value, unit: int, cost: Value) -> None:
+    """Let the pool do the job of this name: `count` iterations, so many together, each of such a cost."""
+    job = Value(f"{name}.job", "ptr"), closure, count, integer(unit), cost
+    k.w.stmt(f"call void {function(k, state.NAME)}({', '.join(v.typed for v in job)})")
 
 
 def function(k: KernelWriter, name: str) -> Value:

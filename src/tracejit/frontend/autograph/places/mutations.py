@@ -16,6 +16,7 @@ from ....core.tracing.transaction import is_attempting, remember
 from ...state.variable import tracer
 from ...structure import flatten_values as flatten
 from ..values.contents import ContainerSnapshot
+from ..values.kinds import UNSET
 from .place import AttributePlace, is_computed
 from .reachable import Change
 
@@ -74,6 +75,10 @@ class MutationLog:
         """Give every attribute the value it had."""
         for m in self.mutations.values():
             m.restore()
+
+    def earlier(self) -> list[str]:
+        """What was assigned that had a value before: attributes of objects made inside mostly have none."""
+        return [m.name for m in self.mutations.values() if m.before is not UNSET]
 
     def changes(self) -> list[Change]:
         """The places that were assigned; objects made inside are left out."""

@@ -12,15 +12,15 @@ from ....ir_text import Value
 from ...matmul.counted_loops import Signature, Writer
 from ...matmul.vectors import load
 from ..fill import FILL_ZERO
-from ..module import Module, at, multiply
+from ..module import PRODUCTS, Module, at, multiply
 
 LEAST_ROWS = 768
 """Rows from which a matrix has groups: smaller ones stay in the second cache, or nearly."""
-JOIN = Signature("join", "i64 %m, ptr %v, i64 %v_row, ptr %s, ptr %gemm, ptr %parallel, ptr %work")
+JOIN = Signature("join", f"i64 %m, ptr %v, i64 %v_row, ptr %s, {PRODUCTS}")
 REFLECT_GROUP = Signature(
     "reflect_group",
     "i64 %m, i64 %n, ptr %v, i64 %v_row, i64 %s_row, i64 %s_col, ptr %c, i64 %c_row, "
-    "ptr %gemm, ptr %parallel, ptr %work",
+    f"{PRODUCTS}",
 )
 
 

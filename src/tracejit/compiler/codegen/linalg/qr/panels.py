@@ -14,7 +14,7 @@ from ...matmul.counted_loops import Operand, Signature, Writer
 from ...matmul.packing import COPY_ROWS, PACK
 from ...matmul.vectors import load, multiply_add, prefix_mask
 from ..fill import FILL_ZERO
-from ..module import Module, at, entry, multiply, subtract_product
+from ..module import PRODUCTS, Module, at, entry, multiply, products_of, subtract_product
 from ..substitution import SUBTRACT
 from .panel_groups import JOIN, LEAST_ROWS, REFLECT_GROUP, add_groups
 
@@ -26,13 +26,13 @@ _PANEL = "i64 %m, i64 %b, ptr %a, i64 %row, ptr %s, ptr %work"
 REFLECT = Signature(
     "reflect",
     "i64 %m, i64 %b, i64 %n, ptr %v, i64 %v_row, ptr %s, i64 %s_row, i64 %s_col, ptr %c, i64 %c_row, "
-    "ptr %gemm, ptr %parallel, ptr %work",
+    f"{PRODUCTS}",
 )
 FACTOR_QR = Signature(
     "factor_qr",
-    "i64 %m, i64 %n, i64 %p, ptr %a, i64 %row, ptr %s, ptr %gemm, ptr %parallel, ptr %work",
+    f"i64 %m, i64 %n, i64 %p, ptr %a, i64 %row, ptr %s, {PRODUCTS}",
 )
-FORM_Q = Signature("form_q", "i64 %m, i64 %k, i64 %p, ptr %a, i64 %row, ptr %s, ptr %gemm, ptr %parallel, ptr %work")
+FORM_Q = Signature("form_q", f"i64 %m, i64 %k, i64 %p, ptr %a, i64 %row, ptr %s, {PRODUCTS}")
 UNIT_LOWER = Signature("unit_lower", "i64 %n, ptr %v, i64 %row, ptr %target, i64 %target_row")
 CLEAR_BELOW = Signature("clear_below", "i64 %m, i64 %n, ptr %a, i64 %row")
 
@@ -274,8 +274,8 @@ def _add_reflect(m: Module) -> None:
         multiply(w, s, (a.b, n, rest), (below, size, a.v_row), (under, a.c_row, size), products)
         multiply(w, s, (a.b, n, a.b), (a.s, a.s_row, a.s_col), (inner, inner_row, size), (outer, outer_row))
         scaled = outer, outer_row
-        w.invoke(SUBTRACT, a.b, n, a.b, top, top_row, size, *scaled, c, a.c_row, a.gemm, a.parallel, a.work)
-        w.invoke(SUBTRACT, rest, n, a.b, below, a.v_row, size, *scaled, under, a.c_row, a.gemm, a.parallel, a.work)
+        w.invoke(SUBTRACT, a.b, n, a.b, top, top_row, size, *scaled, c, a.c_row, *products_of(w))
+        w.invoke(SUBTRACT, rest, n, a.b, below, a.v_row, size, *scaled, under, a.c_row, *products_of(w))
         w.advance(across, s.block * size)
     m.add(w)
 
@@ -350,9 +350,9 @@ def _reflect_beside(w: Writer, m: Module, group: Value, columns: Operand, transp
         w.invoke(FILL_ZERO, m.s.group, rest, beside, a.row)
     with w.when(w.compare("sgt", rest, 0)):
         rows, s = w.subtract(a.m, first), at(w, a.s, first, _s_row(m))
-        w.invoke(JOIN, rows, corner, a.row, s, a.gemm, a.parallel, a.work)
+        w.invoke(JOIN, rows, corner, a.row, s, *products_of(w))
         strides = (size, m.s.square_stride) if transposed else (m.s.square_stride, size)
-        w.invoke(REFLECT_GROUP, rows, rest, corner, a.row, *strides, beside, a.row, a.gemm, a.parallel, a.work)
+        w.invoke(REFLECT_GROUP, rows, rest, corner, a.row, *strides, beside, a.row, *products_of(w))
 
 
 def _add_factor_qr(m: Module) -> None:
@@ -364,7 +364,7 @@ def _add_factor_qr(m: Module) -> None:
         _invoke_panel(w, m, panel, rows, columns, corner, s)
         beside = w.offset(corner, w.multiply(columns, m.s.g.size))
         turned = s, _s_row(m), m.s.g.size
-        w.invoke(REFLECT, rows, columns, rest, corner, a.row, *turned, beside, a.row, a.gemm, a.parallel, a.work)
+        w.invoke(REFLECT, rows, columns, rest, corner, a.row, *turned, beside, a.row, *products_of(w))
 
     with w.loop(groups) as loop:
         with w.loop(each) as inner:
@@ -423,7 +423,7 @@ def _add_form_q(m: Module) -> None:
         rows, beside = w.subtract(a.m, first), w.offset(corner, w.multiply(columns, size))
         w.invoke(FILL_ZERO, columns, rest, beside, a.row)
         turned = s, size, _s_row(m)
-        w.invoke(REFLECT, rows, columns, rest, corner, a.row, *turned, beside, a.row, a.gemm, a.parallel, a.work)
+        w.invoke(REFLECT, rows, columns, rest, corner, a.row, *turned, beside, a.row, *products_of(w))
         _invoke_panel(w, m, form_panel, rows, columns, corner, s)
         w.invoke(FILL_ZERO, first, columns, w.offset(a.a, w.multiply(first, size)), a.row)
 
@@ -448,7 +448,7 @@ def _add_entry(m: Module, symbol: str) -> None:
             symbol,
             "i64 %m, i64 %n, i64 %p, i64 %k, i64 %width, ptr %a, i64 %a_row_elements, i64 %a_col_elements, "
             "ptr %q, i64 %q_row_elements, ptr %r, i64 %r_row_elements, ptr %s, i64 %s_row_elements, "
-            "ptr %gemm, ptr %parallel, ptr %work",
+            f"{PRODUCTS}",
         )
     )
     a = w.arg
@@ -459,7 +459,7 @@ def _add_entry(m: Module, symbol: str) -> None:
     in_r = w.compare("eq", a.k, a.m)
     place, row = w.select(in_r, a.r, a.q), w.select(in_r, r_row, q_row)
     w.invoke(PACK, a.m, a.n, a.a, a_row, a_col, place, row)
-    w.invoke(FACTOR_QR, a.m, a.n, a.p, place, row, a.s, a.gemm, a.parallel, a.work)
+    w.invoke(FACTOR_QR, a.m, a.n, a.p, place, row, a.s, *products_of(w))
     with w.when(in_r):
         w.invoke(COPY_ROWS, a.m, a.p, a.r, r_row, a.q, q_row)
         behind = w.offset(a.q, w.multiply(a.p, size))
@@ -470,5 +470,5 @@ def _add_entry(m: Module, symbol: str) -> None:
     with w.when(in_r, unless=True):
         w.invoke(COPY_ROWS, a.k, a.n, a.q, q_row, a.r, r_row)
     w.invoke(CLEAR_BELOW, a.k, a.n, a.r, r_row)
-    w.invoke(FORM_Q, a.m, a.k, a.p, a.q, q_row, a.s, a.gemm, a.parallel, a.work)
+    w.invoke(FORM_Q, a.m, a.k, a.p, a.q, q_row, a.s, *products_of(w))
     m.add(w)

@@ -18,7 +18,7 @@ from ...loopir.passes.schedule import Target
 from .. import linalg, matmul
 from ..matmul.shared import LEAST
 from .buffers import place
-from .context import function
+from .context import closure_of, function, hand_over
 from .kernel import NAME_OF_PART, KernelWriter
 
 SHARED = "_shared"
@@ -97,16 +97,12 @@ def _is_long(s: Call) -> bool:
 
 def _share_matrices(k: KernelWriter, s: Call, kernel: Value, arguments: list[Value]) -> None:
     """Hand the matrices to the pool, a group of lanes at least; `arguments` are those of the kernel up to the pool."""
-    w, count, first = k.w, k.size(s.sizes[0]), s.views[0].buffer.dtype
     steps = [k.size(view.strides[0] * view.buffer.dtype.itemsize) for view in s.views]
     values = [kernel, *arguments, *steps, _WORK]
-    closure = w.slot("i64", len(values))
-    for number, value in enumerate(values):
-        w.store(value, w.step(closure, 8 * number))
     name = k.module.part(_matrices_job(s, [value.kind for value in values]))
-    lanes = k.target.register_bytes // first.itemsize
-    job = Value(f"{name}.job", "ptr"), closure, count, integer(lanes), k.size(call_cost(s, each=True))
-    w.stmt(f"call void {function(k, state.NAME)}({', '.join(v.typed for v in job)})")
+    lanes = k.target.register_bytes // s.views[0].buffer.dtype.itemsize
+    cost = k.size(call_cost(s, each=True))
+    hand_over(k, name, closure_of(k, values), k.size(s.sizes[0]), lanes, cost)
 
 
 def _matrices_job(s: Call, kinds: list[str]) -> str:
