@@ -248,7 +248,8 @@ class Location(tuple[Any, ...]):
 
     def __str__(self) -> str:
         file, line = self.file, self.line
-        source = linecache.getline(file, line).strip()
+        shared = file == "<string>"  # the name of many texts, of which Python keeps one
+        source = "" if shared else linecache.getline(file, line).strip()
         return f"{cell_of(file) or file}:{line}" + (f"\n      {source}" if source else "")
 
 

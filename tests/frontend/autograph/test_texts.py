@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
 
 import tracejit as tf
-from tracejit.frontend.autograph.source.texts import SourceWarning, lines_of
+from tracejit.frontend.autograph.source.texts import SourceWarning, source_lines
 
 PROGRAM = """
 import tracejit as tf
@@ -55,7 +57,17 @@ def test_two_texts_of_one_name_are_told_apart():
         exec(text, names)
         made.append(names["g"])
     assert [float(g(tf.constant(1.0))) for g in made] == [2.0, 3.0]
-    assert "1.0" in "".join(lines_of(made[0].python_function.__code__))
+    assert "1.0" in "".join(source_lines(made[0].python_function))
+
+
+def test_a_program_given_to_python_and_a_text_that_it_runs():
+    """Python keeps the program of ``-c`` under the name that every text without one has."""
+    text = "import tracejit as tf\n\ndef h(x):\n    if x > 0.0:\n        return x\n    return x / 2.0\n"
+    program = PROGRAM + f"\nnames = {{}}\nexec({text!r}, names)\nprint(f(tf.ones([2])).numpy().tolist())\n"
+    program += "h = tf.function(names['h'])\nprint(float(h(tf.constant(-3.0))))\nh(tf.constant([1.0, 2.0]))\n"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[64.0, 64.0]\n-1.5\n", done.stderr
+    assert "at <string>:4\n" in done.stderr and "def doubled" not in done.stderr.rpartition("Error: ")[2], done.stderr
 
 
 def test_a_warning_where_nobody_has_it():

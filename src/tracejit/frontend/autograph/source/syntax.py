@@ -10,14 +10,13 @@ import ast
 import copy
 import functools
 import inspect
-import linecache
 import tokenize
 from collections.abc import Iterator
 from itertools import islice
 from types import CodeType, FunctionType
 from typing import TypeVar
 
-from .texts import lines_of
+from .texts import source_lines
 from .walking import below, moved_down
 
 Definition = ast.FunctionDef | ast.Lambda
@@ -37,8 +36,7 @@ N = TypeVar("N", bound=ast.AST)
 def definition(f: FunctionType) -> Definition:
     """The tree of the ``def`` or ``lambda`` that made `f`; MissingSource where it cannot be found."""
     code = f.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, f.__globals__) or lines_of(code)
+    lines = source_lines(f)
     if len(lines) < code.co_firstlineno:
         raise MissingSource(f"the source of {f.__qualname__} is not available")
     node = _lambda(code, lines) if code.co_name == "<lambda>" else _def(code, lines)

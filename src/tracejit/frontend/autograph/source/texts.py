@@ -1,18 +1,20 @@
-"""Source text that is in no file: that of ``exec`` and of magics in notebooks.
+"""Source text that is in no file: that of ``exec``, of ``python -c`` and of magics in notebooks.
 
 Whoever runs a text has it in a variable, or in its own code: when a function of it is decorated, the callers are looked
-through. A text counts only if it compiles to the very code that is to be read, by every line and column.
+through, and what Python was called with. A text counts only if it compiles to the very code that is to be read, by
+every line and column.
 """
 
 from __future__ import annotations
 
 import dis
+import inspect
 import linecache
 import sys
 import textwrap
 import warnings
 from collections.abc import Hashable, Iterator
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from ....core.errors import is_internal, stack_level
@@ -20,16 +22,19 @@ from ....core.errors import is_internal, stack_level
 #: Texts by the name of the file that their code claims to be of, latest last; old ones go.
 _texts: dict[str, list[str]] = {}
 _MOST = 100
+#: The name of every text without one: what Python keeps under it is the program of ``-c``.
+_ANY = "<string>"
 #: Names of instructions that only control flow has.
 _FLOW = ("FOR_ITER", "POP_JUMP", "JUMP_IF")
 
 
 def note_source(f: Any) -> None:
     """Look for the text of a function that no file holds; warn where it is needed and not found."""
-    code = getattr(f, "__code__", None)
-    if not isinstance(code, CodeType) or not code.co_filename.startswith("<"):
+    f = getattr(f, "__func__", f)
+    if not isinstance(f, FunctionType) or not f.__code__.co_filename.startswith("<"):
         return
-    if linecache.getlines(code.co_filename, getattr(f, "__globals__", None)) or lines_of(code):
+    code = f.__code__
+    if source_lines(f):
         return
     for text in _candidates(code):
         if _holds(text, code):
@@ -50,8 +55,28 @@ class SourceWarning(UserWarning):
     """A function is decorated whose control flow cannot be converted, for nobody has its source."""
 
 
-def lines_of(code: CodeType) -> list[str]:
-    """The lines of the text that holds this code; none where it is not known."""
+def source_lines(f: FunctionType) -> list[str]:
+    """The lines of the program that `f` is defined in; none where they are not known."""
+    code = f.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, f.__globals__)
+    if code.co_filename == _ANY and lines and not _holds("".join(lines), code):
+        lines = []
+    return lines or _typed_in(f) or _noted(code)
+
+
+def _typed_in(f: FunctionType) -> list[str]:
+    """The lines of an interactive session, which only `inspect` finds in some versions of Python."""
+    if not f.__code__.co_filename.startswith("<") or f.__code__.co_filename == _ANY:
+        return []
+    try:
+        return inspect.findsource(f)[0]
+    except (OSError, TypeError):
+        return []
+
+
+def _noted(code: CodeType) -> list[str]:
+    """The lines of the text that was found when a function of it was decorated."""
     for text in reversed(_texts.get(code.co_filename, ())):
         if _holds(text, code):
             return text.splitlines(keepends=True)
@@ -71,6 +96,10 @@ def _candidates(code: CodeType) -> Iterator[str]:
                     yield text
                     yield textwrap.dedent(text)
         frame = frame.f_back
+    for text in sys.orig_argv:
+        if word in text:
+            yield text
+            yield textwrap.dedent(text)
 
 
 def _holds(text: str, code: CodeType) -> bool:
