@@ -10,6 +10,7 @@ NAMES = (
     "flagship",
     "control_flow",
     "memory",
+    "steady",
     "lorenz",
     "heat",
     "lstm",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -225,6 +228,28 @@ def test_a_plan_that_fails_leaves_it_to_the_rules(monkeypatch):
     )
     assert gradient(lambda x: x * x, 3.0) == [6.0]
     assert calls
+
+
+def test_nothing_is_kept_of_calls_with_rules_of_their_own():
+    """What a rule closes over is that call's: a table of tapes that were met kept thousands of them alive."""
+    alive = weakref.WeakSet()
+
+    @tf.custom_gradient
+    def doubled(x):
+        held = Held()
+        alive.add(held)
+        return x * 2.0, lambda g: g * held.factor
+
+    for _ in range(TIMES):
+        assert gradient(doubled, 3.0) == [2.0]
+    gc.collect()
+    assert not alive
+
+
+class Held:
+    """What a rule closes over."""
+
+    factor = 2.0
 
 
 def test_a_plan_is_what_runs(monkeypatch):

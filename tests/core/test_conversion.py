@@ -101,6 +101,16 @@ def test_fractions_are_not_dropped_silently(value):
         tf.constant(value, dtype=tf.int32)
 
 
+@pytest.mark.parametrize("dtype", [tf.float64, tf.float32, tf.int32])
+@pytest.mark.parametrize("value", [np.array([1j, 2.0]), np.complex64(1j)])
+def test_imaginary_parts_are_not_dropped_silently(value, dtype):
+    compiled = tf.function(lambda x: x * 2, input_signature=[tf.TensorSpec(value.shape, dtype)])
+    for call in (lambda: tf.constant(value, dtype), lambda: compiled(value)):
+        with pytest.raises(DtypeError, match=f"imaginary part, which {dtype.name} does not hold: write x.real"):
+            call()
+    assert tf.constant(value, tf.bool).numpy().all()
+
+
 def test_empty_lists_and_bools_are_integers_when_asked():
     assert tf.constant([], dtype=tf.int32).dtype == np.int32
     assert tf.constant([True, False], dtype=tf.int32).numpy().tolist() == [1, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import os
 import runpy
@@ -9,12 +11,14 @@ import subprocess
 import sys
 import textwrap
 import traceback
+import weakref
 from functools import partial
 
 import pytest
 
 import tracejit as tf
 from tracejit.core.errors import PACKAGE
+from tracejit.frontend.tape import operator_lane
 from tracejit.frontend.tracebacks import shortened
 
 PROGRAM = """
@@ -138,3 +142,33 @@ def test_a_users_folder_may_be_called_numpy(tmp_path):
         runpy.run_path(str(program))
     lines = [f.lineno for f in traceback.extract_tb(found.value.__traceback__) if f.filename == str(program)]
     assert lines == [3, 2]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + tf.ones([4]),
+        lambda x: tf.concat([x, [[1.0]]], 0),
+        lambda x: tf.gather(x, 7),
+        tf.grad(tf.sin),
+    ],
+)
+@pytest.mark.parametrize("operators", [False, True])
+def test_an_error_that_is_handled_keeps_nothing(call, operators):
+    """What its frames hold is free at once, not when the collector of cycles comes."""
+    if operators and not operator_lane.use(tf.GradientTape):
+        pytest.skip("an interpreter or a NumPy that the code does not know")
+    kept = []
+    gc.disable()
+    try:
+        for _ in range(3):
+            x = tf.constant([1.0, 2.0, 3.0])
+            kept.append(weakref.ref(x))
+            with contextlib.suppress(tf.errors.TracejitError):
+                call(x)
+                raise AssertionError("it does not fail")
+            del x
+        assert [ref() for ref in kept] == [None] * 3
+    finally:
+        gc.enable()
+        operator_lane.leave()

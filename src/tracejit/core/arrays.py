@@ -24,6 +24,11 @@ def to_array(x: Any, dtype: Any = None) -> np.ndarray:
             f"{x!r} has a fraction, or may have one, and {np.dtype(dtype).name} has none: write integers, or "
             f"tracejit.cast(x, tracejit.{np.dtype(dtype).name}) to round towards zero{at(user_location())}"
         )
+    elif np.dtype(dtype).kind in "iufV" and isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "c":
+        raise DtypeError(
+            f"{x.dtype.name} has an imaginary part, which {np.dtype(dtype).name} does not hold: write x.real, or "
+            f"tracejit.cast(x, tracejit.{np.dtype(dtype).name}) to drop it{at(user_location())}"
+        )
     elif np.dtype(dtype).kind != "O" and _begins_with_text(x):
         raise DtypeError(
             f"{x!r} is text and no {np.dtype(dtype).name}: tracejit.strings.to_number reads numbers"

@@ -268,6 +268,7 @@ def explain(
         try:  # the shape rule words the error better than NumPy does
             op.specs(tuple(t.spec for t in inputs), attrs)
         except (ShapeError, DtypeError, UnknownSize) as better:
+            better.__traceback__ = better.__context__ = None  # frames that keep it would wait for the collector
             error = better
     told_by_program = (
         "message" in attrs
