@@ -1,8 +1,8 @@
 """Memory that stays: what a million calls leave behind.
 
 Each program has a process of its own. Counted before and after, each time when garbage has been collected: the memory
-that is resident, the blocks of the allocator of Python, and the references to what the call is given and to every object
-that lives throughout. A call that keeps one reference shows as a million.
+that is resident, the blocks of Python's allocator, and the references to what the call is given and to all objects
+that live throughout. A call that keeps one reference shows as a million.
 
 Run as ``python -m benchmarks.steady``; ``--calls`` says how many.
 """
