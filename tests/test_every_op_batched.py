@@ -32,6 +32,7 @@ LANE_BY_LANE = {
     "print",
     "python_call",
     "python_call_again",
+    "python_call_given",
     "python_gradient",
     "python_effect",
     "text_call",

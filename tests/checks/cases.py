@@ -28,7 +28,7 @@ BY_NAME = frozenset(
     " solve triangular_solve det slogdet inverse cholesky cholesky_pullback"
     " substitute lu_factor lu_solve lu_inverse cholesky_factor cholesky_backward qr_factor"
     " svd eigh eig qr lu row_order column_order pinv expm fft ndtri"
-    " python_call python_call_again python_gradient python_effect text_call".split()
+    " python_call python_call_again python_call_given python_gradient python_effect text_call".split()
 )
 
 FLOATS = ("float32", "float64", "complex64", "complex128")

@@ -209,8 +209,8 @@ class Op:
         own), ``may_fail`` (for some values or sizes), ``polls`` (its code may have loops, its own or of graphs written
         in its place, that say where they are), ``prints`` (left out where a graph is run again), ``takes_out`` (gives
         a Python number: what depends on it is out of sight), ``this_process`` (its attributes name what only this
-        process has: its code is in no file), ``once`` (where a graph is run again the op of its name and ``_again``
-        stands for it, which its attribute `noted` prepares).
+        process has: its code is in no file), ``once`` (where a graph is run again the op of its name and ``_given``
+        stands for it, if its results were kept, or ``_again``, which its attribute `noted` prepares).
     samples : tuple of Sample
         Arguments the generated tests use.
 

@@ -34,6 +34,6 @@ _LATER = {
     "linalg.row_exchanges": "lu column_order row_order",
     "linalg.systems": "solve triangular_solve",
     "prints": "print",
-    "python_calls": "python_call python_call_again python_gradient python_effect text_call",
+    "python_calls": "python_call python_call_again python_call_given python_gradient python_effect text_call",
 }
 _ops.expect({f"{__name__}.{module}": names for module, names in _LATER.items()})

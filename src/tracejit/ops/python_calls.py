@@ -21,7 +21,7 @@ from ..core.spec import TensorSpec, as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from .arrays.shape import zeros
-from .lowering import Callback
+from .lowering import Callback, Expand
 from .prints import host_effect, no_tangent
 
 #: What is said of a result's shape: its sizes, or the number of an argument that has the same.
@@ -127,7 +127,8 @@ def _specs(
 
 def _keeping(inputs: Sequence[Tensor], attrs: Attrs) -> Attrs:
     """The form that keeps of a call what its gradient takes."""
-    return {**attrs, "numbered": True} if any(t.spec.differentiable for t in inputs) else attrs
+    needs = any(t.spec.differentiable for t in inputs) and not attrs.get("numbered")
+    return {**attrs, "numbered": True} if needs else attrs
 
 
 def _kernel(
@@ -168,14 +169,16 @@ def _kernel_again(*arrays: np.ndarray, function: int, numbered: bool = False, **
 
 def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
     """The cotangents of the inputs: by the function's own gradient, called in Python too."""
-    function, inputs = _functions[record.attrs["function"]], record.inputs
-    results = len(record.attrs["dtypes"])
+    function, results = _functions[record.attrs["function"]], len(record.attrs["dtypes"])
+    inputs = record.inputs[:-len(record.outputs)] if record.op is ops.python_call_given else record.inputs
+    needs = [need and i not in function.apart for i, need in enumerate(needs[: len(inputs)])]
+    if not any(needs):
+        return [None for _ in record.inputs]
     outputs, call = record.outputs[:results], record.outputs[results:] or (as_tensor(UNKEPT),)
     if any(t.np_dtype.kind == "c" for t in (*inputs, *outputs)):
         raise GradientError(
             f"{function}: no gradient of complex numbers flows through Python{at(record.location)}"
         )
-    needs = [need and i not in function.apart for i, need in enumerate(needs)]
     gradient = function.gradient(tuple(needs), len(outputs), record.location)
     cotangents = [
         zeros(y.shape, y.np_dtype) if g is None else dense(g)
@@ -192,7 +195,7 @@ def _vjp(record: Any, gs: list[Any], needs: list[bool]) -> list[Tensor | None]:
         shapes=tuple(places),
     )
     of_place = dict(zip(places, found, strict=True))
-    return [of_place.get(i) for i in range(len(inputs))]
+    return [of_place.get(i) for i in range(len(record.inputs))]
 
 
 @defop(
@@ -238,6 +241,30 @@ def python_call_again(
     Not made where nobody uses its results. GradientError where they are others than those of the first call.
     """
     return _specs(values, dtypes, shapes, numbered)
+
+
+def _results(*values: Any, dtypes: tuple[str, ...], numbered: bool = False, **attrs: Any) -> tuple[Any, ...]:
+    return values[-len(dtypes) - numbered :]
+
+
+@defop(
+    vjp=Joint(_vjp),
+    kernel=_results,
+    lower=Expand(_results),
+    traits=("multiple", "this_process", "takes_text", "internal"),
+)
+def python_call_given(
+    *values: TensorSpec,
+    function: int,
+    dtypes: tuple[str, ...],
+    shapes: tuple[Shape, ...],
+    numbered: bool = False,
+) -> tuple[TensorSpec, ...]:
+    """As :func:`python_call`, where derivatives run a graph again and have what it gave: the last of the values.
+
+    Its gradient is that of the call; no cotangent comes to what is kept.
+    """
+    return _results(*values, dtypes=dtypes, numbered=numbered)
 
 
 @defop(

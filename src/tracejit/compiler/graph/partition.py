@@ -12,10 +12,11 @@ from ...core import settings
 from ...core.autodiff.backprop import pull_back, seed_specs
 from ...core.dataclass import dataclass
 from ...core.dim import Dim
-from ...core.ir.graph import Graph, Node, Value, binding_rows, note_sizes, silent
+from ...core.ir.graph import Graph, Node, Value, binding_rows, node_again, note_sizes, silent
 from ...core.tensor import Tensor
 from ...core.tracing.prune import prune
 from ...core.tracing.trace import trace
+from ...ops.control.kept_calls import given_by_calls
 from .passes import LOOP_PASSES
 from .recurring_graphs import cached_for_equal
 from .rematerialize import held_cost, keep_cost, repeat_cost, values_to_keep
@@ -59,7 +60,8 @@ def partition(graph: Graph) -> Partitioned:
 def _partition(graph: Graph) -> Partitioned:
     joint, connected = joint_graph(graph)
     n, k = len(graph.inputs), len(graph.outputs)
-    kept = kept_values(joint, n, k)
+    kept = [*kept_values(joint, n, k)]
+    kept += [v for v in given_by_calls(joint) if v not in kept and v not in joint.outputs[:k]]
     backward = _backward(joint, kept, n, k)
     telling = sizes_to_keep(joint, backward, kept, n)
     if telling:
@@ -77,7 +79,9 @@ def _backward(joint: Graph, kept: Sequence[Value], inputs: int, outputs: int) ->
     """What gives the cotangents, from what is kept and the cotangents of the results."""
     backward = Graph(joint.name, finished=True)
     env = {v: backward.add_input(v.spec) for v in (*kept, *joint.inputs[inputs:])}
-    _copy(joint.nodes, backward, env, set())
+    late = _late(joint, inputs)  # the forward runs the others
+    nodes = [node_again(node) if late.isdisjoint(node.inputs) else node for node in joint.nodes]
+    _copy(nodes, backward, env, set())
     backward.outputs = [env[v] for v in joint.outputs[outputs:]]
     return prune(silent(backward))
 

@@ -221,9 +221,18 @@ def again(graph: Graph) -> Graph:
     """The graph for running it again on the same values, as derivatives do: silent, and without second calls.
 
     In place of a call that is made once stands the op that gives what a call with the same arguments has given; see
-    :func:`noted`.
+    :func:`noted`. A rule has not run before.
     """
     return _rewritten(silent(graph), "again", "once", _once_more)
+
+
+def node_again(node: Node) -> Node:
+    """The node of a graph that is run again, see :func:`again`; itself where it makes no calls."""
+    op, attrs = _once_more(node.op, node.attrs) if "once" in node.op.traits else (node.op, node.attrs)
+    graphs = [(k, again(v)) for k, v in attrs.items() if isinstance(v, Graph) and k != "rule"]
+    if op is node.op and all(a is attrs[k] for k, a in graphs):
+        return node
+    return Node(op, node.inputs, {**attrs, **dict(graphs)}, node.outputs, node.location)
 
 
 def noted(graph: Graph) -> Graph:
@@ -259,7 +268,10 @@ def _with_changed(graph: Graph, name: str, trait: str, change: _Change) -> Graph
                     (env[v],) = copy.add(ops.constant, (), nothing, (v.spec,), node.location)
             continue
         op, given = call
-        attrs = {k: _rewritten(v, name, trait, change) if isinstance(v, Graph) else v for k, v in given.items()}
+        attrs = {
+            k: _rewritten(v, name, trait, change) if isinstance(v, Graph) and (name, k) != ("again", "rule") else v
+            for k, v in given.items()
+        }
         specs = tuple([v.spec for v in node.outputs])
         outputs = copy.add(op, tuple([env[v] for v in node.inputs]), attrs, specs, node.location)
         env.update(zip(node.outputs, outputs, strict=True))

@@ -33,6 +33,8 @@ class Form:
     parts: ClassVar[tuple[str, ...]]
     #: A form from its parts.
     make: ClassVar[Callable[..., Any]]
+    #: The graph that returns what the op returns, where there is one.
+    returning: ClassVar[str | None] = None
 
     def __init__(self, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any] = ()):
         self.inputs: Sequence[Any] = inputs
@@ -55,8 +57,9 @@ class Form:
         return self.make(**{p: changes[p] if p in changes else getattr(self, p) for p in self.parts})
 
     def apply(self) -> Any:
-        """Call the op; the tuple of its results."""
-        return apply(self.op, tuple(self.inputs), self.attrs)
+        """Call the op; the tuple of its results, without what a recorded form returns besides."""
+        results = apply(self.op, tuple(self.inputs), self.attrs)
+        return results if self.returning is None else results[: len(self.attrs[self.returning].outputs)]
 
     def node(self, location: Location | None) -> Node:
         """The form as a node of a graph."""
@@ -73,6 +76,7 @@ class BranchForm(Form):
 
     __slots__ = ()
     name = "cond"
+    returning = "then"
     parts: ClassVar[tuple[str, ...]] = ("pred", "consts", "then", "orelse", "outputs")
     then: Graph = attribute("then")
     orelse: Graph = attribute("orelse")
@@ -119,6 +123,7 @@ class CallForm(Form):
 
     __slots__ = ()
     name = "call"
+    returning = "graph"
     parts: ClassVar[tuple[str, ...]] = ("inputs", "graph", "backward", "results", "connected")
     graph: Graph = attribute("graph")
     backward: Graph | None = attribute("backward")
@@ -146,6 +151,7 @@ class RecomputedForm(Form):
 
     __slots__ = ()
     name = "recomputed"
+    returning = "graph"
     parts: ClassVar[tuple[str, ...]] = ("inputs", "graph")
     graph: Graph = attribute("graph")
 
@@ -163,6 +169,7 @@ class CustomForm(Form):
 
     __slots__ = ()
     name = "custom"
+    returning = "body"
     parts: ClassVar[tuple[str, ...]] = (
         "inputs",
         "body",

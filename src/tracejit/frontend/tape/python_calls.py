@@ -1,10 +1,9 @@
 """Python functions called as ops, for programs that leave compiled functions by them.
 
 Compiled code calls them where they stand, each time, in the order of the program. Where a gradient may be asked for, a
-call keeps how to find it; one of which that is gone, by a gradient or by many later calls, is made again, as are those
-in branches and the bodies of loops, which derivatives run once more, if they need what it gave. Functions that then
-give something else are refused. A gradient is the whole one: a part that went through a number or an array is missed,
-and said to be.
+call keeps how to find it; one of which that is gone, by a gradient or by many later calls, is made again. Functions that
+then give something else are refused. A gradient is the whole one: a part that went through a number or an array is
+missed, and said to be.
 """
 
 from __future__ import annotations
@@ -28,8 +27,9 @@ from ..conversion import convert_to_tensor
 from ..structure import flatten
 from ..transforms.grad import followed, vjp
 
-#: Calls of a function of which is kept how to find their gradient, until somebody has asked.
-KEPT = 256
+#: Calls of a function of which is kept how to find their gradient, until somebody has asked: so many, and while the
+#: arrays that they were given and gave have no more bytes than this so many more.
+KEPT, KEPT_BYTES, KEPT_SMALL = 256, 1 << 26, 1 << 16
 _calls = itertools.count()
 
 
@@ -64,8 +64,8 @@ def py_function(
         In a compiled function, when a result has another shape.
     GradientError
         In a compiled function, where the gradient goes through what is no tensor, NumPy for example; and where `func`
-        is called again, for a second gradient, the derivative of one, or one through the branch or loop that it stands
-        in, and then gives other values.
+        is called again, for a second gradient, the derivative of one, or one through a `while` in a branch or loop, and
+        then gives other values.
 
     Examples
     --------
@@ -257,7 +257,8 @@ class _OfTensors(_Called):
             take = iter(pull([g for y, g in zip(found, gs, strict=True) if y.dtype.is_floating]))
             return [next(take) if is_float else None for is_float in floats]
 
-        while len(self.kept) >= KEPT:
+        size = 1 + sum(t.array.nbytes for t in (*tensors, *found))
+        while len(self.kept) >= max(KEPT, min(KEPT_SMALL, KEPT_BYTES // size)):
             self.kept.pop(next(iter(self.kept)), None)
         number = next(_calls)
         self.kept[number] = cotangents

@@ -11,7 +11,7 @@ from ...core.autodiff.backprop import gradient_graph
 from ...core.autodiff.pushforward import jvp_graph
 from ...core.errors import require
 from ...core.ir.graph import Graph
-from ...core.op import Joint, defop
+from ...core.op import Joint, defop, ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record
@@ -20,7 +20,8 @@ from ...core.tracing.prune import trim_cond
 from ...core.tracing.trace import replay, trace
 from ..lowering import Structure
 from .batch_regions import batch_cond
-from .regions import REGION, given, noting, positions, run_graph, zeros_like
+from .kept_calls import given_what_is_kept, with_kept
+from .regions import REGION, given, positions, run_graph, zeros_like
 
 
 def _cond_kernel(*arrays: np.ndarray, **graphs: Graph) -> tuple[np.ndarray, ...]:
@@ -29,6 +30,12 @@ def _cond_kernel(*arrays: np.ndarray, **graphs: Graph) -> tuple[np.ndarray, ...]
 
 
 def _cond_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
+    n, record = len(record.inputs), given_what_is_kept(record)
+    needs = [*needs, *(False for _ in record.inputs[n:])]
+    return _given_vjp(record, gs, needs)[:n]
+
+
+def _given_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     branch = BranchForm(record.inputs, record.attrs)
     wanted = branch.split(needs)
     seeds = tuple(g is not None for g in gs)
@@ -61,6 +68,8 @@ def _cond_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
 
 
 def _cond_jvp(record: Record, ts: list[Any]) -> list[Any]:
+    n, record = len(record.inputs), given_what_is_kept(record)
+    ts = [*ts, *(None for _ in record.inputs[n:])]
     branch = BranchForm(record.inputs, record.attrs)
     moving = branch.split(ts)
     both = [jvp_graph(graph, tuple(t is not None for t in moving)) for graph in branch.graphs]
@@ -103,7 +112,7 @@ def _branch_taken(record: Record, i: int) -> str:
     vanishes_where=_branch_taken,
     kernel=_cond_kernel,
     lower=Structure("cond"),
-    with_residuals=noting,
+    with_residuals=lambda inputs, attrs: with_kept(ops.cond, inputs, attrs),
     batch=batch_cond,
     region_specs={"then": _consts, "orelse": _consts},
     trim=trim_cond,

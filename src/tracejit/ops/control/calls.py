@@ -13,7 +13,7 @@ from ...core.autodiff.pushforward import jvp_graph
 from ...core.autodiff.scattered import add_cotangents
 from ...core.errors import at
 from ...core.ir.graph import Graph, again, silent
-from ...core.op import Joint, defop
+from ...core.op import Joint, defop, ops
 from ...core.seams import direct, executable, split
 from ...core.spec import DIFFERENTIABLE, TensorSpec
 from ...core.tensor import Tensor
@@ -22,8 +22,9 @@ from ...core.tracing.forms import CallForm, CustomForm
 from ...core.tracing.trace import replay
 from ..lowering import Structure
 from .batch_regions import batch_call, batch_custom
+from .kept_calls import given_what_is_kept, with_kept
 from .own_value import opened
-from .regions import REGION, filled, given, inputs_of_op, noting, recorded_for_reverse, run_graph
+from .regions import REGION, filled, given, inputs_of_op, recorded_for_reverse, run_graph
 
 
 def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
@@ -35,12 +36,11 @@ def _call_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
 
 def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a call for reverse mode: its graph also returns what its backward reads."""
-    attrs = noting(inputs, attrs)
     call = CallForm(inputs, attrs)
     splits = state.interpreter is None and call.backward is None and recorded_for_reverse()
     parts = split(call.graph) if splits else None
     if parts is None:
-        return attrs
+        return with_kept(ops.call, inputs, attrs)
     parts.forward.derived["whole"] = call.graph
     return CallForm.make(inputs, parts.forward, parts.backward, parts.outputs, parts.connected).attrs
 
@@ -58,10 +58,19 @@ def _call_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
         gradients = iter(_run(backward, (*kept, *seeds)) if True in connected else ())
         cotangents = [next(gradients) if c else None for c in connected]
         return [g if need else None for g, need in zip(cotangents, needs, strict=True)]
+    n, call = len(needs), _given(record)
+    needs = [*needs, *(False for _ in call.inputs[n:])]
     graph, connected = gradient_graph(call.graph, tuple(needs), tuple(seeded))
     gradients = iter(CallForm.make((*call.inputs, *given(gs)), graph).apply())
     flags = iter(connected)
-    return [next(gradients) if need and next(flags) else None for need in needs]
+    return [next(gradients) if need and next(flags) else None for need in needs[:n]]
+
+
+def _given(record: Record) -> CallForm:
+    """The call of the graph, which makes none of the calls that it has kept."""
+    attrs = {"graph": record.attrs["graph"]}
+    record = given_what_is_kept(Record(record.op, record.inputs, attrs, record.outputs, record.location))
+    return CallForm(record.inputs, record.attrs)
 
 
 def _must_not_run_again(call: CallForm, seeded: Sequence[bool], able: Sequence[bool]) -> bool:
@@ -80,7 +89,8 @@ def _run(graph: Graph, tensors: tuple[Tensor, ...]) -> Sequence[Tensor]:
 
 
 def _call_jvp(record: Record, ts: list[Any]) -> list[Any]:
-    call = CallForm(record.inputs, record.attrs)
+    n, call = len(record.inputs), _given(record)
+    ts = [*ts, *(None for _ in call.inputs[n:])]
     graph, connected = jvp_graph(call.graph, tuple(t is not None for t in ts))
     outputs = CallForm.make((*call.inputs, *(t for t in ts if t is not None)), graph).apply()
     take = iter(outputs[len(record.outputs) :])
@@ -118,6 +128,8 @@ def _custom_kernel(*arrays: np.ndarray, **attrs: Any) -> tuple[np.ndarray, ...]:
 
 def _custom_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """The user's rule for the results, plus the body's own derivative for the residuals."""
+    n, record = len(record.inputs), given_what_is_kept(record)
+    needs = [*needs, *(False for _ in record.inputs[n:])]
     custom = CustomForm(record.inputs, record.attrs)
     ys, residuals = custom.split(record.outputs)
     g_ys, g_residuals = custom.split(gs)
@@ -138,7 +150,7 @@ def _custom_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
             a if b is None else b if a is None else add_cotangents(a, b)
             for a, b in zip(result, extra, strict=True)
         ]
-    return result
+    return result[:n]
 
 
 def _no_forward(record: Record, ts: list[Any]) -> list[Any]:
@@ -161,7 +173,7 @@ def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
     jvp=_no_forward,
     kernel=_custom_kernel,
     lower=Structure("custom"),
-    with_residuals=noting,
+    with_residuals=lambda inputs, attrs: with_kept(ops.custom, inputs, attrs),
     batch=batch_custom,
     region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
     traits=REGION,

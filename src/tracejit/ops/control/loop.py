@@ -19,7 +19,7 @@ from ...core.autodiff.scattered import add_cotangents
 from ...core.dim import Size, same
 from ...core.errors import require
 from ...core.ir.graph import Graph
-from ...core.op import Joint, defop
+from ...core.op import Joint, defop, ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record
@@ -36,13 +36,13 @@ from ...core.tracing.prune import trim_loop
 from ...core.tracing.trace import fresh_trip, replay
 from ..lowering import Structure
 from .batch_loop import batch_loop
+from .kept_calls import given_what_is_kept, with_kept
 from .regions import (
     REGION,
     filled,
     given,
     inputs_of_body,
     inputs_of_test,
-    noting,
     positions,
     recorded_for_reverse,
     run_graph,
@@ -77,7 +77,7 @@ def stacked(rows: list[np.ndarray], spec: TensorSpec, reverse: bool) -> np.ndarr
 
 def _keeping_carries(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a loop for reverse mode: its body also returns the carries it was given."""
-    attrs = noting(inputs, attrs)
+    attrs = with_kept(ops.loop, inputs, attrs)
     loop = LoopForm(inputs, attrs)
     if loop.keeps_carries or loop.memory != "save" or not recorded_for_reverse():
         return attrs
@@ -93,6 +93,18 @@ def _keeping_carries(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapp
 
 
 def _loop_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
+    given = given_what_is_kept(record)
+    if given is record:
+        return _given_vjp(record, gs, needs)
+    own, further = (LoopForm(r.inputs, r.attrs) for r in (record, given))
+    rows = len(own.xs)
+    wanted = own.split(needs)
+    flags = further.per_input(wanted._replace(xs=[*wanted.xs, *(False for _ in further.xs[rows:])]))
+    found = further.split(_given_vjp(given, gs, [bool(f) for f in flags]))
+    return own.per_input(found._replace(xs=found.xs[:rows]))
+
+
+def _given_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     """A loop over the kept carries in the other direction, running the body's gradient graph."""
     loop = LoopForm(record.inputs, record.attrs, record.outputs)
     given_to = loop.split_results(gs)
@@ -227,8 +239,10 @@ def _both(a: Sequence[bool], b: Sequence[bool]) -> list[bool]:
 
 def _loop_jvp(record: Record, ts: list[Any]) -> list[Any]:
     """The same loop over pairs of carries and their tangents."""
-    loop = LoopForm(record.inputs, record.attrs, record.outputs)
-    tangents = loop.split(ts)
+    tangents = LoopForm(record.inputs, record.attrs).split(ts)
+    given_again = given_what_is_kept(record)
+    loop = LoopForm(given_again.inputs, given_again.attrs, record.outputs)
+    tangents = tangents._replace(xs=[*tangents.xs, *(None for _ in loop.xs[len(tangents.xs) :])])
     if loop.length == 0:
         return Results(tangents.carry, None, [None] * len(loop.ys)).of_loop()
     fixed = [[t is not None for t in part] for part in (tangents.xs, tangents.consts)]

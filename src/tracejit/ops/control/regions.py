@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.autodiff.scattered import dense
-from ...core.ir.graph import Graph, noted
+from ...core.ir.graph import Graph
 from ...core.op import ops
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
@@ -40,12 +40,6 @@ def recorded_for_reverse(recorders: Sequence[Any] | None = None) -> bool:
         if getattr(recorder, "reverse", True):
             return True
     return False
-
-
-def noting(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The recorded form of an op whose derivatives run its graphs again: their calls of Python note what they give."""
-    changed = {k: n for k, v in attrs.items() if isinstance(v, Graph) and (n := noted(v)) is not v}
-    return {**attrs, **changed} if changed else attrs
 
 
 def positions(flags: Sequence[bool]) -> list[int]:

@@ -20,7 +20,8 @@ from ...core.tracing.forms import RecomputedForm
 from ...core.tracing.trace import replay
 from ..lowering import Expand, Nests
 from .batch_regions import batch_recomputed
-from .regions import REGION, given, inputs_of_op, noting, run_graph
+from .kept_calls import given_what_is_kept, with_kept
+from .regions import REGION, given, inputs_of_op, run_graph
 
 
 def _batch_late(batch: Batch, x: Tensor, after: Tensor) -> Any:
@@ -43,17 +44,21 @@ def late(x: TensorSpec, after: TensorSpec) -> TensorSpec:
 
 def _vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
     seeds = given(gs)
+    n, record = len(record.inputs), given_what_is_kept(record)
+    needs = [*needs, *(False for _ in record.inputs[n:])]
     form = RecomputedForm(record.inputs, record.attrs)
     graph, connected = gradient_graph(form.graph, tuple(needs), tuple(g is not None for g in gs))
     if not any(connected):
-        return [None] * len(needs)
+        return [None] * n
     inputs = [ops.late(x, seeds[0]) for x in form.inputs]
     gradients = iter(RecomputedForm.make((*inputs, *seeds), graph).apply())
     flags = iter(connected)
-    return [next(gradients) if need and next(flags) else None for need in needs]
+    return [next(gradients) if need and next(flags) else None for need in needs[:n]]
 
 
 def _jvp(record: Record, ts: list[Any]) -> list[Any]:
+    n, record = len(record.inputs), given_what_is_kept(record)
+    ts = [*ts, *(None for _ in record.inputs[n:])]
     form = RecomputedForm(record.inputs, record.attrs)
     graph, connected = jvp_graph(form.graph, tuple(t is not None for t in ts))
     outputs = RecomputedForm.make((*form.inputs, *(t for t in ts if t is not None)), graph).apply()
@@ -70,7 +75,7 @@ def _in_place(*inputs: Any, **attrs: Any) -> Any:
     jvp=_jvp,
     kernel=lambda *xs, **attrs: run_graph(RecomputedForm(xs, attrs).graph, xs),
     lower=Expand(_in_place),
-    with_residuals=noting,
+    with_residuals=lambda inputs, attrs: with_kept(ops.recomputed, inputs, attrs),
     batch=batch_recomputed,
     region_specs={"graph": inputs_of_op},
     traits=(*REGION, "polls"),
