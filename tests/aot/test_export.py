@@ -160,6 +160,27 @@ def test_sizes_are_shared_and_checked(tmp_path: Path) -> None:
     assert found.fit_error(1).startswith(b"the sizes must be such that")
 
 
+def test_an_array_that_is_nowhere_is_refused(tmp_path: Path) -> None:
+    """NULL stands for an array without elements alone, as ``malloc(0)`` may give it."""
+    art = tf.export(lambda x, y: tf.reduce_sum(x[:, None] * y), ["f64[n]", "f64[n,2]"], name="scaled", wrt=0)
+    assert "those without elements may be\n * NULL" in art.header()
+    art.write(tmp_path / "libscaled.so")
+    found = ctypes.CDLL(str(tmp_path / "libscaled.so"))
+    found.scaled_error.restype = ctypes.c_char_p
+    arrays = {"x": np.ones(2), "y": np.ones((2, 2)), "value": np.ones(()), "gx": np.ones(2)}
+
+    def status(n: int, *missing: str) -> bytes:
+        pointers = [ctypes.c_void_p(None if k in missing else a.ctypes.data) for k, a in arrays.items()]
+        return bytes(found.scaled_error(found.scaled(*pointers, ctypes.c_int64(n))))
+
+    assert status(2) == b"success" and arrays["gx"].tolist() == [2.0, 2.0]
+    for name in arrays:
+        assert status(2, name) == name.encode() + b" is NULL"
+    assert status(0, "x", "y", "gx") == b"success" and arrays["value"] == 0.0
+    assert status(0, "value") == b"value is NULL"
+    assert status(-1, *arrays) == b"the sizes must be such that 0 <= n"
+
+
 def test_identities_of_a_size_that_is_given_later() -> None:
     art = tf.export(lambda a: tf.eye(a.shape[0]) - 2.0 * a, ["f32[n,n]"], name="turned", outputs=("value",))
     for n in (1, 4):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,58 @@ def test_gradients_at_places_stay_inside(tmp_path: Path) -> None:
         assert status == "" and value == 8.0 and gx.tolist() == [0.0, 0.0, 8.0]
         assert "out of range" in library.call([EMPTY, FIRST], way)[0]
         assert library.call([EMPTY, FIRST[:0]], way)[0] == ""
+
+
+def matrices(*sizes: int, dtype: str = "f8") -> list[np.ndarray]:
+    """Matrices of these numbers of rows, each as long as the next one has rows."""
+    random = np.random.default_rng(0)
+    return [random.standard_normal(shape).astype(dtype) for shape in pairwise(sizes)]
+
+
+def definite(n: int, columns: int) -> list[np.ndarray]:
+    (a,), (b,) = matrices(n, n), matrices(n, columns)
+    return [a @ a.T + n * np.eye(n), b]
+
+
+#: Kernels whose vectors are wider than what is left at an edge, and arguments for a size.
+EDGES: dict[str, tuple[Callable[..., Any], list[str], Callable[[int], list[np.ndarray]]]] = {
+    "products": (
+        lambda a, b: tf.reduce_sum(tf.tanh(a @ b)), ["f64[n,k]", "f64[k,m]"], lambda n: matrices(n, 11, n)
+    ),
+    "products in float32": (
+        lambda a, b: tf.reduce_sum((a @ b) ** 2), ["f32[n,k]", "f32[k,m]"], lambda n: matrices(n, n, 7, dtype="f4")
+    ),
+    "rows": (
+        lambda x: tf.reduce_sum(tf.nn.log_softmax(x)[:, 0]), ["f64[n,m]"], lambda n: matrices(3, n)
+    ),
+    "columns": (
+        lambda x: tf.reduce_sum(tf.reduce_max(x, 0) * tf.cumsum(x, 0)), ["f32[n,m]"],
+        lambda n: matrices(5, n, dtype="f4"),
+    ),
+    "factors": (
+        lambda a, b: tf.reduce_sum(tf.linalg.solve(tf.linalg.cholesky(a), b)), ["f64[n,n]", "f64[n,m]"],
+        lambda n: definite(n, 3),
+    ),
+    "orthogonal": (
+        lambda a: tf.reduce_sum(tf.linalg.qr(a)[0]), ["f64[n,m]"], lambda n: matrices(n + 2, max(n // 2, 1))
+    ),
+    "windows": (
+        lambda x, w: tf.reduce_sum(tf.nn.conv2d(x, w, 1, "SAME") ** 2), ["f32[n,5,7,3]", "f32[3,3,3,5]"],
+        lambda n: [np.ones((n, 5, 7, 3), "f4"), np.ones((3, 3, 3, 5), "f4")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_kernels_stay_inside_at_every_edge(name: str, tmp_path: Path) -> None:
+    """And give the same bits wherever the arrays stand."""
+    f, specs, arguments = EDGES[name]
+    library = Library(tf.export(f, specs, name="f", targets=["host"]), tmp_path)
+    for n in (1, 2, 3, 5, 8, 13, 17, 31, 33, 67):
+        found = [library.call(arguments(n), way) for way in WAYS]
+        assert [status for status, _ in found] == [""] * len(WAYS)
+        bits = [[y.tobytes() for y in results] for _, results in found]
+        assert all(b == bits[0] for b in bits)
 
 
 def test_a_caller_that_writes_outside_is_found(tmp_path: Path) -> None:

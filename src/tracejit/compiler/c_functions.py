@@ -62,9 +62,14 @@ def work_bytes(workspace: Size) -> Size:
 
 
 def messages(made: CompiledObject, interface: Interface, lowest: CpuTarget) -> tuple[Message, ...]:
-    """What statuses of the C function stand for: the entry's own, sizes that it is not for, and lesser processors."""
+    """What statuses of the C function stand for.
+
+    The entry's own, sizes that it is not for, lesser processors, arrays that are nowhere.
+    """
     rules = (f"the sizes must be such that {a} {relation} {b}" for relation, a, b in interface.checks)
-    return (*made.messages, *rules, *(dispatch.refusals(lowest) if lowest.arch == "x86_64" else ()))
+    lesser = dispatch.refusals(lowest) if lowest.arch == "x86_64" else ()
+    nowhere = (f"{name} is NULL" for name in (*interface.inputs, *interface.outputs))
+    return (*made.messages, *rules, *lesser, *nowhere)
 
 
 def module_text(
@@ -196,6 +201,10 @@ def _called(module: Module, made: CompiledObject, interface: Interface, target: 
     if interface.work != 0:
         with w.leaving(w.compare("ne", work, NULL), "nowhere", unless=True):
             w.stmt(f"ret i32 {abi.STATUS_OUT_OF_MEMORY}")
+    first = len(messages(made, interface, target)) - len(pointers)
+    for number, (pointer, (_, shape)) in enumerate(zip(pointers, _arrays(made), strict=True), first):
+        with w.leaving(_is_nowhere(k, pointer, shape), "nowhere"):
+            w.stmt(f"ret i32 {abi.status_of(number)}")
     fields["workspace_bytes"] = k.size(made.workspace)
     if made.allocates:
         fields |= _memory(w, interface.name, target)
@@ -205,6 +214,20 @@ def _called(module: Module, made: CompiledObject, interface: Interface, target: 
     status = w.effect("i32", 1, f'call i32 @"{interface.entry}"({spelled})')
     parameters = [*pointers, *sizes, *([work] if interface.work != 0 else [])]
     return _finished(module, k, _head("i32", interface.name, parameters), status)
+
+
+def _arrays(made: CompiledObject) -> tuple[tuple[np.dtype, tuple[Size, ...]], ...]:
+    """What the pointers are to: dtypes and shapes."""
+    return (*made.signature.inputs, *made.signature.outputs)
+
+
+def _is_nowhere(k: KernelWriter, pointer: Value, shape: Sequence[Size]) -> Value:
+    """Is it NULL, and the array not empty?"""
+    w = k.w
+    found = w.compare("eq", pointer, NULL)
+    for size in shape:
+        found = w.binary("and", found, w.compare("slt", integer(0), k.size(size)))
+    return found
 
 
 def _aligned(w: Writer, pointer: Value) -> Value:

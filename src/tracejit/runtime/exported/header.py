@@ -9,8 +9,8 @@ from tracejit.runtime.signature import Signature
 _TEMPLATE = """\
 /* {outline}
  *
- * Arrays are contiguous with the last axis running fastest, and results overlap nothing. It may run in any number of
- * threads at once{work}.
+ * Arrays are contiguous with the last axis running fastest, and results overlap nothing; those without elements may be
+ * NULL. It may run in any number of threads at once{work}.
 {notes} */
 #ifndef {guard}
 #define {guard}
