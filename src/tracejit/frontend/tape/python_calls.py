@@ -1,8 +1,8 @@
 """Python functions called as ops, for programs that leave compiled functions by them.
 
 Compiled code calls them where they stand, each time, in the order of the program. Where a gradient may be asked for, a
-call keeps how to find it; one of which that is gone, by a gradient or by many later calls, is made again. Functions that
-then give something else are refused. A gradient is the whole one: a part that went through a number or an array is
+call keeps how to find it; one of which that is gone, by a gradient or by many later calls, is made again. Functions
+that then give something else are refused. A gradient is the whole one: a part that went through a number or an array is
 missed, and said to be.
 """
 
