@@ -172,6 +172,20 @@ def test_small_nests_stay_whole():
     ]
 
 
+def test_small_folds_stay_whole_and_an_iteration_costs_what_an_element_does() -> None:
+    """Whoever took an iteration for the whole fold would ask the pool for a sum of hundreds."""
+
+    def parallel(*sizes: int) -> parallelize.Parallel | None:
+        (nest,) = schedule(folded("add", *sizes), HOST).body
+        assert isinstance(nest, Nest)
+        return nest.schedule.parallel
+
+    assert parallel(5000) is None and parallel(50, 100) is None
+    found = [parallel(1_000_000), parallel(4_000_000), parallel(2000, 2000)]
+    costs = {p.cost for p in found if p is not None and p.folds}
+    assert len(found) == 3 and None not in found and len(costs) == 1 and max(costs) < 3000
+
+
 def test_what_iterations_share_keeps_them_in_order(all_nests: None) -> None:
     x, y, z = given("x", F8, 4 * N, 0), result("y", F8, 4 * N), given("z", I8, N, 1)
     v, k = Load("v", x, at(("i", 1))), Load("k", z, at(("i", 1)))

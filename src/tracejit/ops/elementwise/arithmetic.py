@@ -22,6 +22,7 @@ from ..symbolic_values import each_size, same_sizes
 
 ELEMENTWISE = ("elementwise",)
 ELEMENTARY = ("elementwise", "elementary")
+_WIDE_REALS = (np.dtype("float32"), np.dtype("float64"))
 COMPLEX_BY_KERNEL = {"traits": (*ELEMENTARY, "complex_by_kernel")}
 
 
@@ -222,6 +223,14 @@ def multiply(x: TensorSpec, y: TensorSpec) -> TensorSpec:
     return broadcast(x, y)
 
 
+def _divisor_slope(y: Any, a: Any, b: Any) -> Any:
+    """Return ``-y / b``, for reals by the reciprocal that other slopes need, too: a processor divides slowly.
+
+    Where ``1 / b`` overflows, `b` is subnormal. Half precision has normal numbers there, so it divides once more.
+    """
+    return -(y * (1.0 / b)) if b.dtype in _WIDE_REALS else y / -b
+
+
 def _quotient_is_flat(record: Any, i: int) -> str:
     if i == 0:
         return "the divisor is infinite, or so large that the result is 0: {other}"
@@ -231,7 +240,7 @@ def _quotient_is_flat(record: Any, i: int) -> str:
 
 
 @defop(
-    partial=(lambda y, a, b: 1.0 / b, lambda y, a, b: y / -b),
+    partial=(lambda y, a, b: 1.0 / b, _divisor_slope),
     vanishes_where=_quotient_is_flat,
     kernel=np.divide,
     lower=Scalar("div"),

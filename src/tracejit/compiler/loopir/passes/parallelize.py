@@ -221,7 +221,8 @@ def foldable(nest: Nest) -> bool:
 def iteration_cost(nest: Nest) -> Size:
     """Picoseconds of one iteration of the outermost loop."""
     lines, outer = nest.schedule.lines, nest.schedule.outer
-    inner, feeding = (product(line.size for line in part) for part in (lines[1:outer], lines[outer:]))
+    parts = lines[1:outer], lines[max(outer, 1) :]  # without outer loops the first is one of those that feed
+    inner, feeding = (product(line.size for line in part) for part in parts)
     lanes = nest.schedule.lanes
     return inner * (feeding * block_cost(nest.body, lanes) + block_cost(nest.tail, lanes)) + 1
 
