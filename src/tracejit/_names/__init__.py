@@ -67,12 +67,9 @@ from ..ops.elementwise.arithmetic import (
     complex,
     conj,
     divide,
-    floor,
-    floordiv,
     imag,
     maximum,
     minimum,
-    mod,
     multiply,
     negative,
     real,
@@ -94,6 +91,7 @@ from ..ops.elementwise.compare import (
 )
 from ..ops.elementwise.division import truncatediv, truncatemod
 from ..ops.elementwise.power import pow
+from ..ops.elementwise.rounding import floor, floordiv, mod
 from ..ops.elementwise.transcendental import (
     cos,
     erf,

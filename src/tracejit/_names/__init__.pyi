@@ -78,12 +78,9 @@ from tracejit.ops.elementwise.arithmetic import cast as cast
 from tracejit.ops.elementwise.arithmetic import complex as complex
 from tracejit.ops.elementwise.arithmetic import conj as conj
 from tracejit.ops.elementwise.arithmetic import divide as divide
-from tracejit.ops.elementwise.arithmetic import floor as floor
-from tracejit.ops.elementwise.arithmetic import floordiv as floordiv
 from tracejit.ops.elementwise.arithmetic import imag as imag
 from tracejit.ops.elementwise.arithmetic import maximum as maximum
 from tracejit.ops.elementwise.arithmetic import minimum as minimum
-from tracejit.ops.elementwise.arithmetic import mod as mod
 from tracejit.ops.elementwise.arithmetic import multiply as multiply
 from tracejit.ops.elementwise.arithmetic import negative as negative
 from tracejit.ops.elementwise.arithmetic import real as real
@@ -103,6 +100,9 @@ from tracejit.ops.elementwise.compare import not_equal as not_equal
 from tracejit.ops.elementwise.division import truncatediv as truncatediv
 from tracejit.ops.elementwise.division import truncatemod as truncatemod
 from tracejit.ops.elementwise.power import pow as pow
+from tracejit.ops.elementwise.rounding import floor as floor
+from tracejit.ops.elementwise.rounding import floordiv as floordiv
+from tracejit.ops.elementwise.rounding import mod as mod
 from tracejit.ops.elementwise.transcendental import cos as cos
 from tracejit.ops.elementwise.transcendental import erf as erf
 from tracejit.ops.elementwise.transcendental import exp as exp

@@ -8,7 +8,7 @@ from ..core.op import OPS as _ops
 from . import checks, random, text
 from .arrays import gather, index, reduce, shape, sizes, sort, unchanged
 from .control import branch, calls, loop
-from .elementwise import angles, arithmetic, bits, compare, neighbours, power, transcendental
+from .elementwise import angles, arithmetic, bits, compare, neighbours, power, rounding, transcendental
 from .linalg import products
 
 _LATER = {

@@ -26,7 +26,7 @@ from ...core.tracing.promotion import known_scalar, read_variable
 from ...core.tracing.transaction import warn
 from ..arrays import reduce
 from ..arrays.reduce import axes_of, kept
-from ..elementwise import arithmetic, bits, compare, power
+from ..elementwise import arithmetic, bits, compare, power, rounding
 from ..linalg import products
 from . import printing
 from .at import At
@@ -156,7 +156,7 @@ def _logic_or_bits(logic: Callable[..., Any], of_bits: Callable[..., Any]) -> Ca
 
 
 def _divmod(self: Any, other: Any) -> tuple[Any, Any]:
-    return arithmetic.floordiv(self, other), arithmetic.mod(self, other)
+    return rounding.floordiv(self, other), rounding.mod(self, other)
 
 
 def _operators() -> dict[str, Callable[..., Any]]:
@@ -165,8 +165,8 @@ def _operators() -> dict[str, Callable[..., Any]]:
         "sub": arithmetic.subtract,
         "mul": arithmetic.multiply,
         "truediv": arithmetic.divide,
-        "floordiv": arithmetic.floordiv,
-        "mod": arithmetic.mod,
+        "floordiv": rounding.floordiv,
+        "mod": rounding.mod,
         "pow": power.pow,
         "matmul": products.dot,
         "and": _logic_or_bits(compare.logical_and, bits.bitwise_and),
