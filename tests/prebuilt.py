@@ -51,6 +51,8 @@ if __name__ == "__main__":
     for function in TABLES:
         table_file(function).write_bytes(tabulated(function))
     for kernel, level in prebuilt.kept():
-        prebuilt.place(kernel, level).write_bytes(packed(kernel, level))
+        place = prebuilt.place(kernel, level)
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(packed(kernel, level))
     manifest = {"llvm": llvm.loaded_version(), "sources": prebuilt.digest()}
     prebuilt.MANIFEST.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")

@@ -14,12 +14,23 @@ from tracejit.compiler import kernels, prebuilt
 from tracejit.compiler.codegen import llvm
 from tracejit.compiler.codegen.math.error_function import table_file
 from tracejit.compiler.codegen.matmul import symbol
+from tracejit.compiler.codegen.writing.kernel_calls import library_kernels
 from tracejit.compiler.kernels import library_kernel
+from tracejit.compiler.loopir.called_kernels import KERNELS, Kernel
+from tracejit.compiler.loopir.ir import Call
+from tracejit.compiler.loopir.operands import Buffer, Index, View
 from tracejit.runtime import cpu, diskcache
 
 
 def target(arch: str, *features: str) -> cpu.CpuTarget:
     return cpu.CpuTarget(arch, "host", ",".join(f"+{feature}" for feature in sorted(features)), "a model")
+
+
+def call_of(function: str, kernel: Kernel, dtype: np.dtype) -> Call:
+    """A call of a kernel with views of this dtype."""
+    buffer = Buffer("x", dtype, 1, "input", 0)
+    views = [View(buffer, Index(0), ())] * len(kernel.arguments)
+    return Call(function, views, [1] * len(kernel.sizes))
 
 
 V3 = cpu.baseline("x86-64-v3").enabled
@@ -54,7 +65,18 @@ def test_machines_get_the_level_that_does_what_their_own_code_would():
     assert level("gemm_f32_shared", target("aarch64", "neon")) is None
     assert level("threads", cpu.baseline("x86-64")) == "x86-64"
     assert level("threads", target("aarch64", "neon")) is None
-    assert prebuilt.found("cholesky_f32", cpu.baseline("x86-64-v3")) is None
+    assert prebuilt.found("call lane", cpu.baseline("x86-64-v3")) is None
+
+
+def test_every_kernel_that_programs_call_is_here():
+    names = {
+        name
+        for shares in (True, False)
+        for function, kernel in KERNELS.items()
+        for dtype in ("float32", "float64")
+        for name in library_kernels(call_of(function, kernel, np.dtype(dtype)), shares)
+    }
+    assert names == set(prebuilt.NAMES)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -101,8 +123,9 @@ def test_those_of_another_text_or_damaged_ones_are_not_taken(monkeypatch, tmp_pa
         assert prebuilt.found("gemm_f32_shared", machine) is None
 
 
-def test_llvm_is_not_asked_for_them(monkeypatch):
-    name, target = "gemm_f64_shared", cpu.host()
+@pytest.mark.parametrize("name", ["gemm_f64_shared", "gemm_f32", "cholesky_f64"])
+def test_llvm_is_not_asked_for_them(name, monkeypatch):
+    target = cpu.host()
     kept = prebuilt.found(name, target)
     if kept is None:
         pytest.skip("there are none for this machine")
