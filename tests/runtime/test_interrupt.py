@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import operator
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import pytest
 
 import tracejit as tj
 from checks.clock import Stopwatch
+from tracejit.runtime import pool
 
 SOURCE = Path(tj.__file__).resolve().parent.parent
 PROMPT = 1.0  # seconds of work from Ctrl-C until the program goes on
@@ -306,3 +310,15 @@ def test_what_a_handler_raises_ends_the_loop() -> None:
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_memory_that_code_gives_back_loses_no_interrupt() -> None:
+    """Ctrl-C during a call that polls nothing waits for its end, where large memory is given back."""
+    lent = dict(pool._lent)
+    address = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(pool.LEND_ADDRESS)(64, 1 << 20)
+    assert address in pool._lent
+    press = partial(ctypes.CDLL(None)["raise"], int(signal.SIGINT))
+    give_back = partial(ctypes.CFUNCTYPE(None, ctypes.c_void_p)(pool.TAKE_BACK_ADDRESS), address)
+    with pytest.raises(KeyboardInterrupt):
+        list(map(operator.call, [press, give_back]))  # Python looks for signals when both are done
+    assert pool._lent == lent

@@ -157,20 +157,13 @@ def _lend(align: int, size: int) -> int:
     return block.address
 
 
-def _take_back(address: int) -> None:
-    try:
-        del _lent[address]
-    except KeyboardInterrupt:
-        _thread.interrupt_main()
-        _lent.pop(address, None)
-
-
 def adopted(address: int) -> Block:
     """What compiled code hands over, lent or allocated, as a block that nobody else has."""
     return _lent.pop(address, None) or Block(address, 0)
 
 
-_thunks = ALLOC_TYPE(_lend), FREE_TYPE(_take_back)
+# C code again takes memory back: a function in Python would raise what a Ctrl-C meanwhile asks for, here where it is lost
+_thunks = ALLOC_TYPE(_lend), FREE_TYPE(_lent.__delitem__)
 
 #: Addresses of the functions that compiled code calls for large blocks, and to give them back.
 LEND_ADDRESS, TAKE_BACK_ADDRESS = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in _thunks)
