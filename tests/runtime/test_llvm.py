@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -260,3 +261,39 @@ def test_a_process_ends_when_llvm_is_done() -> None:
         timeout=300,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "made\n", "")
+
+
+def test_programs_that_end_still_compile(cache_dir: Path) -> None:
+    """From 3.12 on Python starts no threads at exit, in some versions not even for threads that outlive the program."""
+    program = """
+import atexit, threading, time
+import numpy as np
+import tracejit as tf
+
+def compiled(number):
+    x, a = np.ones(3), np.ones((300, 300))
+    print(float(tf.function(lambda x: tf.reduce_sum(x * number))(x)), float(tf.function(lambda a: (a @ a)[0, 0])(a)))
+
+def outlive():
+    time.sleep(0.3)
+    compiled(2.0)
+
+atexit.register(compiled, 5.0)
+threading.Thread(target=outlive).start()
+"""
+    command = [sys.executable, "-c", program]
+    environment = {**os.environ, "PYTHONPATH": ENVIRONMENT["PYTHONPATH"]}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "6.0 300.0\n15.0 300.0\n"), done.stderr
+    assert not done.stderr
+
+
+def test_without_threads_llvm_works_in_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*given: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(workers, "_thread", SimpleNamespace(start_new_thread=none, get_ident=threading.get_ident))
+    mine = threading.get_ident()
+    assert workers.together([threading.get_ident] * 3) == [mine] * 3
+    with pytest.raises(ZeroDivisionError):
+        workers.together([lambda: 1 // 0])

@@ -162,7 +162,7 @@ def adopted(address: int) -> Block:
     return _lent.pop(address, None) or Block(address, 0)
 
 
-# C code again takes memory back: a function in Python would raise what a Ctrl-C meanwhile asks for, here where it is lost
+# C code takes memory back: a function in Python would raise here, where it is lost, what Ctrl-C has asked for meanwhile
 _thunks = ALLOC_TYPE(_lend), FREE_TYPE(_lent.__delitem__)
 
 #: Addresses of the functions that compiled code calls for large blocks, and to give them back.

@@ -45,7 +45,10 @@ class Work:
         self.over.acquire()
 
     def start(self) -> None:
-        _thread.start_new_thread(self._run, ())
+        try:
+            _thread.start_new_thread(self._run, ())
+        except RuntimeError:  # the interpreter ends, or the system has no more threads
+            self._run()
 
     def _run(self) -> None:
         self.began = True
