@@ -26,7 +26,7 @@ from benchmarks import calls
 MILLION = 1_000_000
 WARM = 20_000
 SLOW = 10  # programs whose calls raise, or go through Python, are called a tenth as often
-REFERENCES, RESIDENT, BLOCKS = 50, 2 << 20, 200  # by how much a count may differ for reasons of the interpreter
+REFERENCES, RESIDENT, BLOCKS = 50, 2 << 20, 1000  # by how much a count may differ for reasons of the interpreter
 
 
 class Program(NamedTuple):

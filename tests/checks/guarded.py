@@ -83,6 +83,30 @@ class Memory:
         return before + ctypes.string_at(end, first + self._pages - end)
 
 
+class Vectors:
+    """Vectors between pages that nobody may touch, for a ``with`` block: read-only, in steps, negative ones too."""
+
+    def __enter__(self) -> Vectors:
+        self._memory: list[Memory] = []
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for memory in self._memory:
+            memory.free()
+
+    def holding(self, x: np.ndarray, step: int, way: Way) -> np.ndarray:
+        """The numbers of a vector that is not empty; the array must be gone when the block ends."""
+        places = 1 + (x.size - 1) * abs(step)
+        memory = _memory(x.dtype, places * x.itemsize, way)
+        self._memory.append(memory)
+        data = (ctypes.c_ubyte * memory.size).from_address(memory.address)
+        found = np.ndarray((places,), x.dtype, data)[::step]
+        found[...] = x
+        found.flags.writeable = False
+        memory.allow(mmap.PROT_READ)
+        return found
+
+
 class Library:
     """The shared library of an artifact, loaded from a file.
 

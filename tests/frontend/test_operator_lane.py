@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 import tracejit as tf
+from checks.guarded import WAYS, Vectors
 from checks.memory import collect, grown_by
 from checks.operators import in_python, lane, needs_lane  # noqa: F401  lane is a fixture
 from checks.ways import outcome, random_array
+from tracejit.core.tensor import Tensor
 from tracejit.core.tracing.dispatch import recording, state
 from tracejit.runtime.lane.operator_words import LARGEST
 
@@ -296,3 +298,21 @@ def test_where_the_compiler_is_loaded_and_the_code_was_made_before_it_is_taken_s
     assert taken_at_once("compiler", "make")
     assert taken_at_once("none", "no")
     assert not taken_at_once("compiler", "no")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_operators_read_nothing_beside_their_operands(dtype, step):
+    """Memory beside them ends the process when it is touched: the tails of vectors of every length are tried."""
+    for n in (*range(1, 20), 31, 33, 63, 65):
+        x, y = (np.linspace(a, a + 1.0, n, dtype=dtype) for a in (0.5, 1.5))
+        for way in WAYS:
+            with Vectors() as vectors:
+                a, b = Tensor(vectors.holding(x, step, way)), Tensor(vectors.holding(y, 1, way))
+                for operate in OPERATORS[:4]:
+                    np.testing.assert_array_equal(operate(a, b), operate(x, y))
+                    with tf.GradientTape() as tape:
+                        tape.watch([a, b])
+                        made = operate(a, b) ** 2
+                    assert all(g.shape == (n,) for g in tape.gradient(made, [a, b]))
+                del a, b, made, tape
