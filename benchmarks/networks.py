@@ -8,7 +8,7 @@ PyTorch, which is quickest so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MLP = "MLP step, 784-256-10, batch 128, float32"
 CNN = "CNN step, 2 × (conv 3×3, relu, pool 2), dense, batch 32, 28×28, float32"
 BLOCK = "transformer block, forward and backward, batch 8, 64 × 128, 4 heads, float32"
+NAMES = (MLP, CNN, BLOCK)
 
 RATE = 0.01
 CHANNELS = (1, 16, 32)
@@ -117,25 +118,33 @@ def stepping(tf: Any, compiled: Callable[..., Any], loss: Loss, start: Arrays) -
     return compiled(step)
 
 
-def tracejit_candidates() -> dict[str, Candidate]:
+def made(makers: Mapping[str, Callable[[], Candidate]], only: Collection[str]) -> dict[str, Candidate]:
+    """Make the candidates that are asked for, and no others: in some processes that time counts."""
+    return {name: make() for name, make in makers.items() if name in only}
+
+
+def tracejit_candidates(only: Collection[str] = NAMES) -> dict[str, Candidate]:
     import tracejit as tj
 
     mlp_loss, cnn_loss, block_loss = losses(tj)
-    weights, data = block()
-    gradients = tj.function(tj.value_and_grad(block_loss))
-    return {
-        **{
-            name: partial(stepping(tj, tj.function, loss, start), *data)
-            for name, loss, (start, data) in ((MLP, mlp_loss, mlp()), (CNN, cnn_loss, cnn()))
-        },
-        BLOCK: lambda: gradients(weights, *data),
-    }
+
+    def training(loss: Loss, start: Arrays, data: Arrays) -> Candidate:
+        return partial(stepping(tj, tj.function, loss, start), *data)
+
+    def gradients() -> Candidate:
+        weights, data = block()
+        return partial(tj.function(tj.value_and_grad(block_loss)), weights, *data)
+
+    return made(
+        {MLP: lambda: training(mlp_loss, *mlp()), CNN: lambda: training(cnn_loss, *cnn()), BLOCK: gradients},
+        only,
+    )
 
 
 # ---- peers ---------------------------------------------------------------------------------------------
 
 
-def jax_candidates() -> dict[str, Candidate]:
+def jax_candidates(only: Collection[str] = NAMES) -> dict[str, Candidate]:
     import jax
     from jax import numpy as jnp
 
@@ -182,16 +191,20 @@ def jax_candidates() -> dict[str, Candidate]:
 
         return step
 
-    weights, data = ([jnp.asarray(a) for a in part] for part in block())
-    gradients = jax.jit(jax.value_and_grad(block_loss))
-    return {
-        MLP: stepping(mlp_loss, *mlp()),
-        CNN: stepping(cnn_loss, *cnn()),
-        BLOCK: lambda: jax.block_until_ready(gradients(weights, *data)),
-    }
+    def gradients() -> Candidate:
+        weights, data = ([jnp.asarray(a) for a in part] for part in block())
+        compiled = jax.jit(jax.value_and_grad(block_loss))
+        return lambda: jax.block_until_ready(compiled(weights, *data))
+
+    return made(
+        {MLP: lambda: stepping(mlp_loss, *mlp()), CNN: lambda: stepping(cnn_loss, *cnn()), BLOCK: gradients},
+        only,
+    )
 
 
-def torch_candidates(prepare: Callable[[Loss], Loss] = lambda loss: loss) -> dict[str, Candidate]:
+def torch_candidates(
+    only: Collection[str] = NAMES, prepare: Callable[[Loss], Loss] = lambda loss: loss
+) -> dict[str, Candidate]:
     import torch
     from torch.nn import functional as F
 
@@ -230,27 +243,30 @@ def torch_candidates(prepare: Callable[[Loss], Loss] = lambda loss: loss) -> dic
 
         return step
 
-    start, data = block()
-    weights, placed = (
-        [torch.from_numpy(a).requires_grad_() for a in start],
-        [torch.from_numpy(a) for a in data],
+    def gradients() -> Candidate:
+        start, data = block()
+        weights = [torch.from_numpy(a).requires_grad_() for a in start]
+        placed, loss = [torch.from_numpy(a) for a in data], prepare(block_loss)
+
+        def called() -> Any:
+            value = loss(weights, *placed)
+            return value.detach(), torch.autograd.grad(value, weights)
+
+        return called
+
+    return made(
+        {MLP: lambda: stepping(mlp_loss, *mlp()), CNN: lambda: stepping(cnn_loss, *cnn()), BLOCK: gradients},
+        only,
     )
-    prepared = prepare(block_loss)
-
-    def gradients() -> Any:
-        value = prepared(weights, *placed)
-        return value.detach(), torch.autograd.grad(value, weights)
-
-    return {MLP: stepping(mlp_loss, *mlp()), CNN: stepping(cnn_loss, *cnn()), BLOCK: gradients}
 
 
 def torch_compile_candidates() -> dict[str, Candidate]:
     import torch
 
-    return torch_candidates(lambda loss: torch.compile(loss, fullgraph=True))
+    return torch_candidates(prepare=lambda loss: torch.compile(loss, fullgraph=True))
 
 
-def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
+def tensorflow_candidates(only: Collection[str] = NAMES, **how: Any) -> dict[str, Candidate]:
     import tensorflow as tf
 
     mlp_loss, cnn_loss, block_loss = losses(tf)
@@ -260,20 +276,26 @@ def tensorflow_candidates(**how: Any) -> dict[str, Candidate]:
         step, placed = stepping(tf, compiled, loss, start), [tf.constant(a) for a in data]
         return lambda: step(*placed).numpy()
 
-    weights, data = ([tf.constant(a) for a in part] for part in block())
+    def gradients() -> Candidate:
+        weights, data = ([tf.constant(a) for a in part] for part in block())
 
-    @compiled
-    def gradients(weights: Sequence[Any], *data: Any) -> Any:
-        with tf.GradientTape() as tape:
-            tape.watch(weights)
-            value = block_loss(weights, *data)
-        return value, tape.gradient(value, weights)
+        @compiled
+        def differentiated(weights: Sequence[Any], *data: Any) -> Any:
+            with tf.GradientTape() as tape:
+                tape.watch(weights)
+                value = block_loss(weights, *data)
+            return value, tape.gradient(value, weights)
 
-    def called() -> Any:
-        value, found = gradients(weights, *data)
-        return value.numpy(), [gradient.numpy() for gradient in found]
+        def called() -> Any:
+            value, found = differentiated(weights, *data)
+            return value.numpy(), [gradient.numpy() for gradient in found]
 
-    return {MLP: training(mlp_loss, *mlp()), CNN: training(cnn_loss, *cnn()), BLOCK: called}
+        return called
+
+    return made(
+        {MLP: lambda: training(mlp_loss, *mlp()), CNN: lambda: training(cnn_loss, *cnn()), BLOCK: gradients},
+        only,
+    )
 
 
 def tensorflow_graph_candidates() -> dict[str, Candidate]:

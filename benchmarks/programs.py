@@ -6,6 +6,8 @@ Light to import, for what is measured is how long a new process takes to its fir
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +40,7 @@ def black_scholes(spot: Any, strike: Any, years: Any, rate: Any, volatility: Any
     return spot * phi1 - strike * np.exp(-rate * years) * phi2
 
 
-def tracejit_candidates() -> dict[str, Candidate]:
+def tracejit_candidates(only: Collection[str] = NAMES) -> dict[str, Candidate]:
     import tracejit as tj
 
     @tj.function
@@ -54,15 +56,12 @@ def tracejit_candidates() -> dict[str, Candidate]:
         return x
 
     second = tj.function(lambda *a: tj.grad(tj.grad(nested))(*a))
-    inputs, start, trips = options(), np.float64(0.5), [np.int64(t) for t in TRIPS]
-    return {
-        **{name: call for name, call in networks.tracejit_candidates().items() if name in NAMES},
-        GREEKS: lambda: greeks(*inputs),
-        NESTED: lambda: second(start, *trips),
-    }
+    trips = [np.int64(t) for t in TRIPS]
+    mine = {GREEKS: lambda: partial(greeks, *options()), NESTED: lambda: partial(second, np.float64(0.5), *trips)}
+    return networks.tracejit_candidates(only) | networks.made(mine, only)
 
 
-def jax_candidates() -> dict[str, Candidate]:
+def jax_candidates(only: Collection[str] = NAMES) -> dict[str, Candidate]:
     from benchmarks.peers import jax, jitted
 
     jnp = jax.numpy
@@ -82,16 +81,16 @@ def jax_candidates() -> dict[str, Candidate]:
 
         return jax.lax.fori_loop(0, l, middle, x)
 
-    return {
-        **{name: call for name, call in networks.jax_candidates().items() if name in NAMES},
-        GREEKS: jitted(greeks, *options()),
-        NESTED: jitted(jax.grad(jax.grad(nested)), np.float64(0.5)),
+    mine = {
+        GREEKS: lambda: jitted(greeks, *options()),
+        NESTED: lambda: jitted(jax.grad(jax.grad(nested)), np.float64(0.5)),
     }
+    return networks.jax_candidates(only) | networks.made(mine, only)
 
 
-def torch_candidates() -> dict[str, Candidate]:
-    return {name: call for name, call in networks.torch_candidates().items() if name in NAMES}
+def torch_candidates(only: Collection[str] = NAMES) -> dict[str, Candidate]:
+    return networks.torch_candidates(only)
 
 
-def tensorflow_candidates() -> dict[str, Candidate]:
-    return {name: call for name, call in networks.tensorflow_candidates().items() if name in NAMES}
+def tensorflow_candidates(only: Collection[str] = NAMES) -> dict[str, Candidate]:
+    return networks.tensorflow_candidates(only)

@@ -16,7 +16,8 @@ def milliseconds(what: str, peer: str, case: str, function: str) -> float:
     """
     if what != "result":
         _load_compiler(peer)
-    call = getattr(programs, function)()[getattr(programs, case)]
+    name = getattr(programs, case)
+    call = getattr(programs, function)((name,))[name]
     if what == "passes":
         import tracejit as tj
 
