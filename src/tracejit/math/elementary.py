@@ -18,7 +18,6 @@ from ..core.op import ops
 from ..core.spec import as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
-from ..frontend.control.branching import associative_scan
 from ..frontend.control.reductions import reduce_all, reduce_mean, reduce_sum
 from ..frontend.conversion import convert_to_tensor
 from ..ops.arrays.reduce import one_axis
@@ -27,8 +26,9 @@ from ..ops.linalg.products import squared_sizes
 from ..ops.tensor.indexing import get
 
 if TYPE_CHECKING:
-    from ..frontend.control import loop_functions
+    from ..frontend.control import branching, loop_functions
 else:
+    branching = Later("..frontend.control.branching", __package__)
     loop_functions = Later("..frontend.control.loop_functions", __package__)
 
 
@@ -410,7 +410,7 @@ def _prefixes(combine: Any, x: Any, axis: int, exclusive: bool, reverse: bool, n
     if isinstance(x.shape[axis], Dim):
         total = _one_by_one(combine, x, axis, reverse, neutral)
     else:
-        total = associative_scan(combine, x, reverse=reverse, axis=axis) if x.spec.size != 0 else x
+        total = branching.associative_scan(combine, x, reverse=reverse, axis=axis) if x.spec.size != 0 else x
     return _without_own(total, axis, reverse, neutral) if exclusive else total
 
 

@@ -5,7 +5,7 @@ them; families that few programs need load when one of their ops is asked for.
 """
 
 from ..core.op import OPS as _ops
-from . import checks, random, text
+from . import checks, text
 from .arrays import gather, index, reduce, shape, sizes, sort, unchanged
 from .control import branch, calls, loop
 from .elementwise import angles, arithmetic, bits, compare, neighbours, power, rounding, transcendental
@@ -34,6 +34,7 @@ _LATER = {
     "linalg.row_exchanges": "lu column_order row_order",
     "linalg.systems": "solve triangular_solve",
     "prints": "print",
+    "random": "random_bits random_uniform",
     "python_calls": "python_call python_call_again python_call_given python_gradient python_effect text_call",
 }
 _ops.expect({f"{__name__}.{module}": names for module, names in _LATER.items()})

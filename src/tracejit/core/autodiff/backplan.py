@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import seams
 from ..errors import GradientError, TracejitError, take
+from ..lazy import Later
 from ..op import ops
 from ..spec import TensorSpec
 from ..tensor import Tensor
@@ -25,7 +26,12 @@ from ..tracing.trace import trace
 from .backprop import NOBODY, backprop
 from .one_call import of_one_call
 from .scattered import dense, is_rows
-from .straightline import Backward, attributes_key, straight_line
+
+if TYPE_CHECKING:
+    from . import straightline
+    from .straightline import Backward
+else:  # for tapes that keep coming back
+    straightline = Later(".straightline", __package__)
 
 #: Tensors of more bytes spend their time in kernels; so do tapes that hold more.
 LARGEST_BYTES, ALL_BYTES = 1 << 18, 1 << 23
@@ -146,7 +152,7 @@ def _structure(
         if attrs:
             if FunctionType in map(type, attrs.values()):
                 return None, slots  # of this call alone, maybe: a key would keep what it closes over
-            add(attributes_key(attrs))
+            add(straightline.attributes_key(attrs))
         for t in record.inputs:
             n = place(t.serial)
             if n is None:
@@ -246,4 +252,4 @@ def _plan(
         return None
     units = {s: g for s, g in seeds.items() if _is_ones(g)}
     backward = graph, records, slots, seeds, sources, connected, units
-    return seams.machine_backward(*backward) or straight_line(*backward)
+    return seams.machine_backward(*backward) or straightline.straight_line(*backward)

@@ -32,7 +32,6 @@ from ..autograph.places.arguments import changes
 from ..autograph.places.reachable import attempt_with
 from ..autograph.source.texts import note_source
 from ..autograph.values.kinds import TraceError
-from ..pickling import reduced
 from ..regions.memory_policies import Policy, policy, under
 from ..state.variable import Variable, tracer
 from ..structure import flatten, unflatten
@@ -56,9 +55,11 @@ from .specialization import Specialization, apart, as_argument, converted
 
 if TYPE_CHECKING:
     from ...runtime.lane import room
+    from .. import pickling
     from ..recording import repeated_calls
     from . import lanes
 else:
+    pickling = Later("..pickling", __package__)
     repeated_calls = Later("..recording.repeated_calls", __package__)
     room, lanes = Later("...runtime.lane.room", __package__), Later(".lanes", __package__)
 
@@ -460,7 +461,7 @@ class Function(Inspected):
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """By name, as Python's functions are, where the name leads here; of a program that is run by value."""
-        return reduced(self, Function)
+        return pickling.reduced(self, Function)
 
     def options(self) -> tuple[Any, ...]:
         """How it compiles: what :class:`Function` takes behind the Python function."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,15 @@ from ...core.dataclass import dataclass
 from ...core.dim import evaluate
 from ...core.errors import Location, at, user_location
 from ...core.ir.graph import Graph, Node, Value, restricted, walk
+from ...core.lazy import Later
 from ...core.tracing.loop_form import LoopForm, LoopGradientForm
-from ...ops.control.checkpointing.reversal import reversal
-from ...ops.control.checkpointing.schedule import runs_again
 from ..execution import executable
+
+if TYPE_CHECKING:
+    from ...ops.control.checkpointing import reversal, schedule
+else:  # for loops whose policy is a number of bytes
+    reversal = Later("...ops.control.checkpointing.reversal", __package__)
+    schedule = Later("...ops.control.checkpointing.schedule", __package__)
 
 Policy = int | str
 
@@ -114,7 +119,7 @@ class LoopMemory:
             return 0.0
         if self.iterations is None:
             return None
-        return runs_again(self.iterations, max(self.room - 1, 1)) / max(self.iterations, 1)
+        return schedule.runs_again(self.iterations, max(self.room - 1, 1)) / max(self.iterations, 1)
 
     def __str__(self) -> str:
         where = f"{self.location.file}:{self.location.line}" if self.location is not None else "a loop"
@@ -164,7 +169,7 @@ def _of_gradients(graph: Graph) -> list[_Kept]:
     for _, node in walk(graph):
         gradient, loop = LoopGradientForm.of(node), LoopForm.of(node)
         if gradient is not None:
-            kept += [_Kept(node, gradient.loop, gradient), *_of_gradients(reversal(gradient).back.body)]
+            kept += [_Kept(node, gradient.loop, gradient), *_of_gradients(reversal.reversal(gradient).back.body)]
         elif loop is not None and loop.keeps_carries:
             kept.append(_Kept(node, loop, None))
     return kept
@@ -185,7 +190,7 @@ def _described(kept: _Kept, counted: int | None, sizes: Mapping[str, int]) -> Lo
         carries = [v.spec for v in loop.carry_in]
         per_iteration = sum(evaluate(s.size, sizes) * s.dtype.itemsize for s in carries)
         return LoopMemory(where, "save", per_iteration, None, iterations)
-    plan = reversal(kept.gradient)
+    plan = reversal.reversal(kept.gradient)
     per_iteration = evaluate(plan.bytes_per_row, sizes) if plan.kept else 0
     room = evaluate(plan.rows(loop.memory, loop.length), sizes)
     return LoopMemory(where, loop.memory, per_iteration, room, iterations)
