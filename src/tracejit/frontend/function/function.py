@@ -28,6 +28,7 @@ from ...ops.tensor.memory.storage import require_seen
 from ...runtime.threads.forks import fork_safe
 from ..autograph import operators as autograph
 from ..autograph.calls import explained
+from ..autograph.flow.shared_lists import Links
 from ..autograph.places.arguments import changes
 from ..autograph.places.reachable import attempt_with
 from ..autograph.source.texts import note_source
@@ -398,7 +399,7 @@ class Function(Inspected):
             args, kwargs = unflatten(call.structure, call.rebuilt(tensors))
             look = changes((args, kwargs), self.__name__)
             try:
-                with Whole():
+                with Whole(), Links():
                     leaves, nest = flatten(self.run_python(args, kwargs))
                     require_seen()
             except TraceError as escaping:

@@ -25,6 +25,7 @@ from ...ops.tensor.memory.storage import require_seen
 from ..autograph import operators as autograph
 from ..autograph.array_writers import traced_with_arrays
 from ..autograph.calls import explained
+from ..autograph.flow.shared_lists import Links
 from ..autograph.values.kinds import TraceError
 from ..function.specialization import converted
 from ..structure import (
@@ -179,7 +180,7 @@ class _One:
         given = [next(row) if m else x for x, m in zip(self.leaves, self.mapped, strict=True)]
         args, kwargs = unflatten(self.arguments, given)
         try:
-            with Whole():
+            with Whole(), Links():
                 leaves, self.structure = flatten(autograph.callee(self.f)(*args, **kwargs))
             require_seen()
         except SymbolicValue as error:

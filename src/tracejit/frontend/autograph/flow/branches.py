@@ -32,7 +32,7 @@ from ..places.place import Places
 from ..values.aliases import INDEX, leaf_kind, number_of, position, variables_of
 from ..values.contents import copied, identities, written_into
 from ..values.growing import Growing
-from ..values.iteration import TensorRange
+from ..values.iteration import reading
 from ..values.kinds import (
     GENERATED,
     UNSET,
@@ -52,6 +52,7 @@ from ..values.kinds import (
     same_object,
 )
 from ..values.stacked import Stacked
+from . import shared_lists
 from .raised import RaisedInBranch, check, is_raised_by_program, tried
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
@@ -99,6 +100,7 @@ def branch(
         lambda: until_all_is_known(once, lambda changes: places.extend([c.place for c in changes])), then
     )
     if raised is None:
+        shared_lists.settle()
         return
     holds, raises = truth(pred), raised.side == "then"
     check(ops.logical_not(holds) if raises else holds, raised.error)
@@ -124,6 +126,7 @@ def _branch(
     written = WrittenInBranch(around)
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
     same = identities(before)
+    ends: dict[Any, list[Any]] = {}
 
     def restore() -> None:
         around.restore()
@@ -136,7 +139,8 @@ def _branch(
                 if body is not None:
                     body()
             around.check("a branch")
-            values = places.get()
+            shared_lists.check()
+            values = ends[body] = places.get()
             written.ends_with([*values, *objects])
             bound[:] = [k and v is b for k, v, b in zip(bound, values, before, strict=True)]
             same.intersection_update(identities(objects))
@@ -156,7 +160,8 @@ def _branch(
         restore()
     for c, a in zip(objects, after[len(before) :], strict=True):
         written_into(c, a, same)
-    places.set([b if k else a for b, a, k in zip(before, after, bound, strict=False)])
+    values = [b if k else a for b, a, k in zip(before, after, bound, strict=False)]
+    places.set(shared_lists.after_branch(around, (ends[then], ends[orelse]), values, [n in uses.unread for n in names]))
     written.hand_on(after)
 
 
@@ -214,14 +219,6 @@ def select(
     return [v() for v in values]
 
 
-def _reading(value: Any) -> Any:
-    """The value, with tensors for ranges."""
-    leaves, structure = flatten(value)
-    if not any(x.__class__ is TensorRange for x in leaves):
-        return value
-    return unflatten(structure, [x.__tensor__() if x.__class__ is TensorRange else x for x in leaves])
-
-
 class Uses(NamedTuple):
     """How variables of a branch are read afterwards.
 
@@ -260,7 +257,7 @@ class _Side:
 
         def body() -> list[Tensor]:
             try:
-                self.values = [_reading(v) for v in run()]
+                self.values = [reading(v) for v in run()]
             except Exception as error:
                 if is_raised_by_program(error):
                     raise RaisedInBranch(error, name, of) from error

@@ -28,6 +28,7 @@ from ..places.place import Places
 from ..places.reachable import Change
 from ..values.contents import ContainerSnapshot, copied, identities
 from ..values.kinds import DynamicListNeeded, escaping, traced
+from . import shared_lists
 from .branches import truth
 from .filling import run_filling
 from .loop_variable import LoopTypeChanged, LoopVariable
@@ -108,6 +109,7 @@ def _complete(steps: Steps, places: Places, lists: Sequence[str]) -> None:
         lists.extend(c.place.name for c in changes if c.grows)
 
     until_all_is_known(lambda last: _run_loop(steps, places, lists, last), learn)
+    shared_lists.settle()
 
 
 @ending
@@ -140,6 +142,8 @@ class _LoopVariables:
         self.arrays = WrittenInLoop(around, steps.rows)
         self.changed = False
         self.values: list[Any] = []
+        self.written: list[Any] = []  # lists and dicts that an iteration changes
+        self.ends: list[Any] = []  # what they hold at the end of an iteration
         now = tracer()
         self.sizes = 0 if now is None else now.trips.used  # so many have names before the loop
 
@@ -194,6 +198,7 @@ class _LoopVariables:
         """One iteration; the carried tensors, and the rows of lists."""
         self.start(carried)
         begun = ContainerSnapshot(self.around.contents.containers)
+        begins = ContainerSnapshot(self.around.places.get())
         try:
             self.steps.body(i, [self.arrays.row(k, r, i) for k, r in enumerate(rows)])
         except MergedTensor as error:
@@ -202,7 +207,8 @@ class _LoopVariables:
             raise escaping(error, f"the body of a {self.steps.what}") from error
         self.around.handed_on = set().union(*(n.kept for n in self.names))
         self.around.check(f"the body of a {self.steps.what}")
-        values = self.around.places.get()
+        shared_lists.check()
+        values = self.ends = self.around.places.get()
         now = tracer()
         assert now is not None
         inside = now.trips.since(self.sizes)
@@ -218,6 +224,7 @@ class _LoopVariables:
         self.changed = self.arrays.ends_with(values, items) or any(changes)
         if self.changed:
             return [], []
+        self.written = shared_lists.changed_since(begins)
         self.values = [copied(v) for v in values]
         self._watch(values, carried, now)
         pairs = list(zip(self.names, values, strict=True))
@@ -240,6 +247,11 @@ class _LoopVariables:
         answer = self.steps.test()
         return truth(answer) if traced(answer) else as_tensor(bool(answer))
 
+    def _begins(self) -> list[Any]:
+        """What the variables hold before the first iteration; of those that are unset, what an iteration leaves."""
+        pairs = zip(self.names, self.around.before, self.ends, strict=True)
+        return [end if n.unset else before for n, before, end in pairs]
+
     def results(self, outputs: Results) -> list[Any]:
         """What the variables hold after the loop."""
         results, r = [], 0
@@ -247,7 +259,7 @@ class _LoopVariables:
             more = len(flatten(value.items[:1])[0]) if n.grows else 0
             results.append(n.result(own, outputs.ys[r : r + more]))
             r += more
-        return results
+        return shared_lists.after_loop(self.around, self._begins(), self.ends, results, self.written)
 
 
 __all__ = ["LoopTypeChanged", "Steps", "run_loop"]

@@ -7,6 +7,7 @@ the variables that the syntax shows; what is found changed besides is one more o
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, TypeVar
@@ -68,6 +69,14 @@ class _Open(threading.local):
 _open = _Open()
 
 
+_alive: weakref.WeakSet[Surroundings] = weakref.WeakSet()
+
+
+def references_to(x: Any) -> int:
+    """How often `x` is referred to by what may take back a branch or loop."""
+    return sum(s.references_to(x) for s in list(_alive))
+
+
 def uncertain() -> Surroundings | None:
     """What is around the innermost body that may run another number of times than once; None outside of all."""
     return next((s for s in reversed(_open.around) if not s.certain), None)
@@ -102,7 +111,15 @@ class Surroundings:
         self.handed_on: set[int] = set()  # objects built on lists and dicts that go on with the variables
         self.log: MutationLog = MutationLog()
         self.arrays: Log = Log()
+        _alive.add(self)
         remember(self, lambda: self.rollback)
+
+    def references_to(self, x: Any) -> int:
+        """How often this refers to a list or dict."""
+        reached = self.reachable
+        kept = [*self.before, *self.contents.containers, *(c for c, _ in self.contents.saved)]
+        kept += [v for _, v in reached.slots] + [c for _, c, _ in reached.containers]
+        return sum(c is x for c in kept) + reached.knows(x)
 
     def __enter__(self) -> Surroundings:
         self.log.__enter__()

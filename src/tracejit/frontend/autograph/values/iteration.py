@@ -21,6 +21,8 @@ from ....ops.tensor.indexing import get
 from ....ops.tensor.memory.storage import named, seen_as
 from ...creation import STEP_OF_ZERO, check_step
 from ...state.variable import Variable
+from ...structure import flatten_values as flatten
+from ...structure import unflatten
 from .kinds import traced
 from .stacked import Stacked
 from .weak import WIDE, Weak, of_size
@@ -366,3 +368,11 @@ def tensor_range(original: Callable[..., Any]) -> Callable[..., Any]:
         return TensorRange(first, stop, delta, as_dtype(chosen))
 
     return range_in_a_loop
+
+
+def reading(value: Any) -> Any:
+    """The value, with tensors for ranges."""
+    leaves, structure = flatten(value)
+    if not any(x.__class__ is TensorRange for x in leaves):
+        return value
+    return unflatten(structure, [x.__tensor__() if x.__class__ is TensorRange else x for x in leaves])

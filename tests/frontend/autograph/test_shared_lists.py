@@ -1,0 +1,191 @@
+"""Names that a branch or loop binds to a list or dict that has others: the same object, or a refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tracejit as tf
+
+POINTS = [np.array(v) for v in ([0.3, 0.5, 0.7], [-0.3, -0.5, -0.7], [0.3, -0.5, 0.7], [-0.3, 0.5, -0.7])]
+
+
+def bound_alike(x):
+    a = [x[0]]
+    if x[1] > 0:
+        b = a
+    else:
+        b = a
+    b[0] = x[1] * 2.0
+    return a[0] + b[0] * 3.0
+
+
+def changed_in_one_branch(x):
+    a = [x[0]]
+    if x[1] > 0:
+        b = a
+        b[0] = x[2]
+    else:
+        b = a
+    a[0] = a[0] * 2.0
+    return b[0]
+
+
+def bound_in_a_loop(x):
+    a, s = {"k": x[0]}, x[0]
+    for v in x:
+        b = a
+        s = s + v
+    b["k"] = s
+    return a["k"]
+
+
+def an_item_bound_in_a_loop(x):
+    held, s = {"k": [x[0]]}, x[0]
+    for v in x:
+        row = held["k"]
+        s = s + v * row[0]
+    row[0] = s
+    return held["k"][0]
+
+
+def read_under_both_names(x):
+    a, b = [x[0]], [x[2]]
+    if x[1] > 0:
+        b = a
+    return a[0] + b[0] * 3.0
+
+
+def new_lists(x):
+    if x[1] > 0:
+        b = [x[0]]
+    else:
+        b = [x[2]]
+    b[0] = b[0] * 2.0
+    b.append(x[1])
+    return b[0] * b[1]
+
+
+def exchanged(x):
+    a, b = [x[0]], [x[2]]
+    if x[1] > 0:
+        a, b = b, a
+    a[0] = x[1] * 2.0
+    return a[0] + b[0] * 3.0
+
+
+def exchanged_in_a_loop(x):
+    a, b = [x[0]], [x[2]]
+    for v in x:
+        a, b = b, a
+        a[0] = a[0] + v
+    b[0] = b[0] * 2.0
+    return a[0] + b[0] * 3.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(bound_alike, changed_in_one_branch, bound_in_a_loop, an_item_bound_in_a_loop, read_under_both_names),
+        *(new_lists, exchanged, exchanged_in_a_loop),
+    ],
+)
+def test_what_is_one_object_stays_one(f):
+    compiled, gradient = tf.function(f), tf.function(tf.grad(f))
+    for x in POINTS:
+        np.testing.assert_allclose(compiled(x), f(tf.constant(x)), rtol=1e-12)
+        np.testing.assert_allclose(gradient(x), tf.grad(f)(tf.constant(x)), rtol=1e-12)
+
+
+def changed_by_the_new_name(x):
+    a, b = [x[0]], [x[2]]
+    if x[1] > 0:
+        b = a
+    b[0] = x[1] * 2.0
+    return a[0]
+
+
+def changed_by_the_old_name(x):
+    a, b = [x[0]], [x[2]]
+    if x[1] > 0:
+        b = a
+    a.append(x[1])
+    return sum(b)
+
+
+def changed_by_a_third_name(x):
+    a, b = [x[0]], [x[2]]
+    c = a
+    if x[1] > 0:
+        a, b = b, a
+    c[0] = x[1]
+    return a[0]
+
+
+def chosen_by_an_expression(x):
+    a = {"k": x[0]}
+    b = a if x[1] > 0 else {"k": x[2]}
+    b["k"] = x[1] * 2.0
+    return a["k"]
+
+
+def in_a_tuple(x):
+    a = [x[0]]
+    t = (a, x[1])
+    if x[1] > 0:
+        t = (a, x[2])
+    t[0][0] = x[1] * 2.0
+    return a[0]
+
+
+def of_an_attribute(x):
+    class Box:
+        pass
+
+    box, b = Box(), [x[2]]
+    box.a = [x[0]]
+    if x[1] > 0:
+        b = box.a
+    b[0] = x[1] * 2.0
+    return box.a[0]
+
+
+def in_the_next_iteration(x):
+    a, b = [x[0]], [x[1]]
+    for v in x:
+        b[0] = b[0] + v
+        b = a
+    return a[0] + b[0]
+
+
+def in_a_branch_of_a_loop(x):
+    a, b = [x[0]], [x[1]]
+    for v in x:
+        if v > 0:
+            b = a
+        b[0] = b[0] + v
+    return a[0] + b[0]
+
+
+def after_two_branches(x):
+    a, b, c = [x[0]], [x[1]], [x[2]]
+    if x[1] > 0:
+        b = a
+    if x[2] > 0:
+        c = b
+    c[0] = x[0] * 5.0
+    return a[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(changed_by_the_new_name, changed_by_the_old_name, changed_by_a_third_name, chosen_by_an_expression),
+        *(in_a_tuple, of_an_attribute, in_the_next_iteration, in_a_branch_of_a_loop, after_two_branches),
+    ],
+)
+@pytest.mark.parametrize("mode", [tf.function, lambda f: tf.function(tf.grad(f)), tf.vmap])
+def test_a_change_of_what_may_be_one_object_is_refused(f, mode):
+    x = np.stack(POINTS) if mode is tf.vmap else POINTS[0]
+    with pytest.raises(tf.TracejitError, match=r"list or dict is changed(.|\n)*test_shared_lists.py"):
+        mode(f)(tf.constant(x))
