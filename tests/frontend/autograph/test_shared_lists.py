@@ -189,3 +189,36 @@ def test_a_change_of_what_may_be_one_object_is_refused(f, mode):
     x = np.stack(POINTS) if mode is tf.vmap else POINTS[0]
     with pytest.raises(tf.TracejitError, match=r"list or dict is changed(.|\n)*test_shared_lists.py"):
         mode(f)(tf.constant(x))
+
+
+def put_into_a_dict(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    if x[1] > 0:
+        held["k"] = a
+    return b[0] + held["k"][0] * 3.0
+
+
+def taken_out_of_a_dict(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    if x[1] > 0:
+        held["k"], a = a, held["k"]
+    return b[0] + a[0] * 3.0
+
+
+@pytest.mark.parametrize("f", [put_into_a_dict, taken_out_of_a_dict])
+def test_a_branch_that_moves_a_list_which_has_another_name_is_refused(f):
+    with pytest.raises(tf.TracejitError, match=r"a branch puts a list or dict(.|\n)*test_shared_lists.py"):
+        tf.function(f)(POINTS[0])
+
+
+def test_new_items_of_a_dict_may_be_lists():
+    @tf.function
+    def f(x):
+        held = {"k": [x[0]]}
+        if x[1] > 0:
+            held["k"] = [x[1] * 2.0]
+        return held["k"][0]
+
+    assert [float(f(x)) for x in POINTS[:2]] == [1.0, -0.3]

@@ -30,7 +30,7 @@ from ...structure import Nest, Structure, alike, text, unflatten
 from ...structure import flatten_values as flatten
 from ..places.place import Places
 from ..values.aliases import INDEX, leaf_kind, number_of, position, variables_of
-from ..values.contents import copied, identities, written_into
+from ..values.contents import contents_of, copied, identities, written_into
 from ..values.growing import Growing
 from ..values.iteration import reading
 from ..values.kinds import (
@@ -127,6 +127,7 @@ def _branch(
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
     same = identities(before)
     ends: dict[Any, list[Any]] = {}
+    inner: dict[Any, list[Any]] = {}
 
     def restore() -> None:
         around.restore()
@@ -141,6 +142,7 @@ def _branch(
             around.check("a branch")
             shared_lists.check()
             values = ends[body] = places.get()
+            inner[body] = [contents_of(c) for c in objects]
             written.ends_with([*values, *objects])
             bound[:] = [k and v is b for k, v, b in zip(bound, values, before, strict=True)]
             same.intersection_update(identities(objects))
@@ -158,8 +160,9 @@ def _branch(
         raise
     finally:
         restore()
+    moved = shared_lists.moved(around, inner[then], inner[orelse], [*ends[then], *ends[orelse]])
     for c, a in zip(objects, after[len(before) :], strict=True):
-        written_into(c, a, same)
+        written_into(c, a, (same - moved) | (same & {id(c)}))
     values = [b if k else a for b, a, k in zip(before, after, bound, strict=False)]
     places.set(shared_lists.after_branch(around, (ends[then], ends[orelse]), values, [n in uses.unread for n in names]))
     written.hand_on(after)

@@ -140,6 +140,30 @@ def known_to(around: Surroundings) -> dict[int, Any]:
     return {id(c): c for c in (*around.contents.containers, *reached) if c.__class__ in (list, dict)}
 
 
+def moved(around: Surroundings, first: Sequence[Any], second: Sequence[Any], values: Sequence[Any]) -> set[int]:
+    """Which lists and dicts are items of another one on one way only; Untraceable for one that has another name.
+
+    The ways are known by what lists and dicts hold at their ends, and by the `values` of variables there.
+    """
+    found = {id(x) for a, b in zip(first, second, strict=True) for x in _apart(a, b)}
+    reached = [v for _, v in around.reachable.slots]
+    reached += [v for _, held in around.reachable.objects for v in held.values()]
+    if not found.isdisjoint(map(id, (*reached, *around.before, *values))):
+        raise Untraceable(
+            "a branch puts a list or dict that has another name into a list or dict, or takes one out: put a copy "
+            f"there, or change what it holds{at(user_location())}"
+        )
+    return found
+
+
+def _apart(a: Any, b: Any) -> Iterator[Any]:
+    """The lists and dicts that are items of one of two containers, and not of the other in that place."""
+    for x, y in ((a, b), (b, a)):
+        for k, item in x.items() if x.__class__ is dict else enumerate(x):
+            if item.__class__ in (list, dict) and _item(y, k) is not item:
+                yield item
+
+
 def after_branch(
     around: Surroundings, ends: Sequence[Sequence[Any]], values: Sequence[Any], unread: Sequence[bool]
 ) -> list[Any]:
