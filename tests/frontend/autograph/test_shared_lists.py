@@ -207,9 +207,48 @@ def taken_out_of_a_dict(x):
     return b[0] + a[0] * 3.0
 
 
-@pytest.mark.parametrize("f", [put_into_a_dict, taken_out_of_a_dict])
-def test_a_branch_that_moves_a_list_which_has_another_name_is_refused(f):
-    with pytest.raises(tf.TracejitError, match=r"a branch puts a list or dict(.|\n)*test_shared_lists.py"):
+def put_into_a_dict_by_a_loop(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    for v in x:
+        held["k"] = a
+        a[0] = a[0] + v
+    a[0] = a[0] * 2.0
+    return b[0] + held["k"][0] * 3.0
+
+
+def exchanged_by_a_loop(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    for _ in x:
+        held["k"], a = a, held["k"]
+    b[0] = b[0] * 2.0
+    return a[0] + held["k"][0] * 3.0
+
+
+def put_by_both_branches(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    if x[1] > 0:
+        held["k"] = a
+    else:
+        held["k"] = a
+    a[0] = a[0] * 2.0
+    return b[0] + held["k"][0] * 3.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        put_into_a_dict,
+        taken_out_of_a_dict,
+        put_into_a_dict_by_a_loop,
+        exchanged_by_a_loop,
+        put_by_both_branches,
+    ],
+)
+def test_moving_a_list_that_has_another_name_is_refused(f):
+    with pytest.raises(tf.TracejitError, match=r"a branch or loop puts a list or dict(.|\n)*test_shared_lists.py"):
         tf.function(f)(POINTS[0])
 
 
@@ -222,3 +261,38 @@ def test_new_items_of_a_dict_may_be_lists():
         return held["k"][0]
 
     assert [float(f(x)) for x in POINTS[:2]] == [1.0, -0.3]
+
+
+def exchanged_and_changed(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    for v in x:
+        a, b = b, a
+        b[0] = b[0] + v
+    return a[0] + b[0] * 3.0 + held["k"][0] * 5.0
+
+
+def changed_and_replaced(x):
+    a = [x[0]]
+    b = a
+    for v in x:
+        b[0] = b[0] + v
+        b = [v]
+    return a[0] + b[0] * 3.0
+
+
+@pytest.mark.parametrize("f", [exchanged_and_changed, changed_and_replaced])
+def test_a_loop_that_changes_a_list_by_a_name_that_it_binds_to_others_is_refused(f):
+    with pytest.raises(tf.TracejitError, match=r"a list or dict is changed(.|\n)*test_shared_lists.py"):
+        tf.function(f)(POINTS[0])
+
+
+def test_a_loop_may_exchange_and_change_lists_that_have_no_other_name():
+    def f(x):
+        a, b = [x[0], x[1]], [x[1], x[2]]
+        for v in x:
+            a, b = b, a
+            b[0] = b[0] * 0.5 + v
+        return a[0] + b[0] * 3.0
+
+    assert [float(tf.function(f)(x)) for x in POINTS] == pytest.approx([float(f(x)) for x in POINTS])

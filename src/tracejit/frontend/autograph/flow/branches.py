@@ -160,7 +160,8 @@ def _branch(
         raise
     finally:
         restore()
-    moved = shared_lists.moved(around, inner[then], inner[orelse], [*ends[then], *ends[orelse]])
+    begun = [held for _, held in around.contents.saved]
+    moved = shared_lists.moved(around, begun, (inner[then], inner[orelse]), [*ends[then], *ends[orelse]])
     for c, a in zip(objects, after[len(before) :], strict=True):
         written_into(c, a, (same - moved) | (same & {id(c)}))
     values = [b if k else a for b, a, k in zip(before, after, bound, strict=False)]

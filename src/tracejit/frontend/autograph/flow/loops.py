@@ -26,7 +26,7 @@ from ...state.variable import tracer
 from ...structure import flatten_values as flatten
 from ..places.place import Places
 from ..places.reachable import Change
-from ..values.contents import ContainerSnapshot, copied, identities
+from ..values.contents import ContainerSnapshot, contents_of, copied, identities
 from ..values.kinds import DynamicListNeeded, escaping, traced
 from . import shared_lists
 from .branches import truth
@@ -143,7 +143,8 @@ class _LoopVariables:
         self.changed = False
         self.values: list[Any] = []
         self.written: list[Any] = []  # lists and dicts that an iteration changes
-        self.ends: list[Any] = []  # what they hold at the end of an iteration
+        self.starts: list[Any] = []  # what variables hold at the start of an iteration
+        self.ends: list[Any] = []  # and at its end
         now = tracer()
         self.sizes = 0 if now is None else now.trips.used  # so many have names before the loop
 
@@ -198,7 +199,8 @@ class _LoopVariables:
         """One iteration; the carried tensors, and the rows of lists."""
         self.start(carried)
         begun = ContainerSnapshot(self.around.contents.containers)
-        begins = ContainerSnapshot(self.around.places.get())
+        self.starts = self.around.places.get()
+        begins = ContainerSnapshot(self.starts)
         try:
             self.steps.body(i, [self.arrays.row(k, r, i) for k, r in enumerate(rows)])
         except MergedTensor as error:
@@ -225,6 +227,10 @@ class _LoopVariables:
         if self.changed:
             return [], []
         self.written = shared_lists.changed_since(begins)
+        changed = [(held, contents_of(c)) for c, held in begins.saved if any(c is w for w in self.written)]
+        if changed:
+            held, holds = zip(*changed, strict=True)
+            shared_lists.moved(self.around, held, (held, holds), [*self.starts, *values])
         self.values = [copied(v) for v in values]
         self._watch(values, carried, now)
         pairs = list(zip(self.names, values, strict=True))
@@ -259,7 +265,9 @@ class _LoopVariables:
             more = len(flatten(value.items[:1])[0]) if n.grows else 0
             results.append(n.result(own, outputs.ys[r : r + more]))
             r += more
-        return shared_lists.after_loop(self.around, self._begins(), self.ends, results, self.written)
+        begins = self._begins()
+        changed = [*self.written, *shared_lists.stood_for(begins, self.starts, self.ends, self.written)]
+        return shared_lists.after_loop(self.around, begins, self.ends, results, changed)
 
 
 __all__ = ["LoopTypeChanged", "Steps", "run_loop"]

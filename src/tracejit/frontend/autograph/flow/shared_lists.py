@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ....core.errors import Untraceable, at, user_location
@@ -140,25 +141,36 @@ def known_to(around: Surroundings) -> dict[int, Any]:
     return {id(c): c for c in (*around.contents.containers, *reached) if c.__class__ in (list, dict)}
 
 
-def moved(around: Surroundings, first: Sequence[Any], second: Sequence[Any], values: Sequence[Any]) -> set[int]:
-    """Which lists and dicts are items of another one on one way only; Untraceable for one that has another name.
+def moved(
+    around: Surroundings, begun: Sequence[Any], ends: Sequence[Sequence[Any]], values: Sequence[Any]
+) -> set[int]:
+    """Which lists and dicts are items of another one at some ends only; Untraceable for one that has another name.
 
-    The ways are known by what lists and dicts hold at their ends, and by the `values` of variables there.
+    Ends, of the sides of a branch or of an iteration, are known by what lists and dicts hold there, and by the `values`
+    of variables; `begun` is what they held before.
     """
-    found = {id(x) for a, b in zip(first, second, strict=True) for x in _apart(a, b)}
+    apart = [x for a, b in pairwise((*ends, *ends[:1])) for x in _apart(a, b)]
+    put = [x for end in ends for x in _new(end, begun)]
     reached = [v for _, v in around.reachable.slots]
     reached += [v for _, held in around.reachable.objects for v in held.values()]
-    if not found.isdisjoint(map(id, (*reached, *around.before, *values))):
+    named = set(map(id, (*reached, *around.before, *values)))
+    if not named.isdisjoint(map(id, (*apart, *put))):
         raise Untraceable(
-            "a branch puts a list or dict that has another name into a list or dict, or takes one out: put a copy "
-            f"there, or change what it holds{at(user_location())}"
+            "a branch or loop puts a list or dict that has another name into a list or dict, or takes one out: put a "
+            f"copy there, or change what it holds{at(user_location())}"
         )
-    return found
+    return {id(x) for x in (*apart, *put, *(x for end in ends for x in _new(begun, end)))}
 
 
-def _apart(a: Any, b: Any) -> Iterator[Any]:
+def _apart(first: Sequence[Any], second: Sequence[Any]) -> Iterator[Any]:
     """The lists and dicts that are items of one of two containers, and not of the other in that place."""
-    for x, y in ((a, b), (b, a)):
+    yield from _new(first, second)
+    yield from _new(second, first)
+
+
+def _new(first: Sequence[Any], second: Sequence[Any]) -> Iterator[Any]:
+    """The lists and dicts that are items of a container, and not of the second one in that place."""
+    for x, y in zip(first, second, strict=True):
         for k, item in x.items() if x.__class__ is dict else enumerate(x):
             if item.__class__ in (list, dict) and _item(y, k) is not item:
                 yield item
@@ -193,6 +205,22 @@ def after_loop(
     met = [p for (a, b, _), x in zip(ways, results, strict=True) for p in positions(a, b, x)]
     link(met, known.values(), changed)
     return results
+
+
+def stood_for(begins: Sequence[Any], starts: Sequence[Any], ends: Sequence[Any], changed: Sequence[Any]) -> list[Any]:
+    """The objects from before a loop for which those have stood that an iteration has `changed`, in it or a later one.
+
+    At its `starts` an iteration has other objects in their place; it may leave one under the name of another.
+    """
+    places = [p for way in zip(begins, ends, starts, strict=True) for p in positions(*way)]
+    found: dict[int, Any] = {}
+    open_ = [p for p in places if any(p[2] is c for c in changed)]
+    while open_:
+        begin, end, _ = open_.pop()
+        if id(begin) not in found:
+            found[id(begin)] = begin
+            open_ += [p for p in places if p[2] is end]
+    return list(found.values())
 
 
 def changed_since(begun: ContainerSnapshot) -> list[Any]:
