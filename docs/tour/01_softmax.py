@@ -67,8 +67,8 @@ print(softmax.gradient_graph(x))
 #>   %9: float32[] = constant() value=#4edd794b6307293e6969e436
 #>   %10: float32[2,1] = divide(%9, %7)
 #>   %11: float32[2,3] = multiply(%1, %10)
-#>   %12: float32[2,1] = divide(%9, %7)
-#>   %13: float32[2,1] = negative(%12)
+#>   %12: float32[] = constant() value=#a003cf64781935012fb1af12
+#>   %13: float32[2,1] = divide(%12, %7)
 #>   %14: float32[2,3] = multiply(%8, %13)
 #>   %15: float32[2,3] = multiply(%1, %14)
 #>   %16: float32[2] = reduce_sum(%15) axis=(1)

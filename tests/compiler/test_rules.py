@@ -28,6 +28,7 @@ EXAMPLES: dict[str, Callable] = {
     "sub_zero": lambda x: x - 0.0,
     "mul_minus_one": lambda x: x * -1.0,
     "minus_one_mul": lambda x: -1.0 * x,
+    "minus_one_div": lambda x: -1.0 / x,
     "add_neg": lambda x, y: x + -y,
     "sub_neg": lambda x, y: x - -y,
     "neg_times_neg": lambda x, y: -x * -y,

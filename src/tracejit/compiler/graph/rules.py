@@ -142,6 +142,13 @@ RULES: tuple[Rule, ...] = (
         lambda make, node, x: make(ops.negative, x) if _is_real(node, x) else None,
     ),
     Rule(
+        "minus_one_div",
+        p.divide[-1.0, "x"],
+        lambda make, node, x: (
+            make(ops.negative, make(ops.divide, make.literal(1.0, x.spec.dtype), x)) if _is_real(node, x) else None
+        ),
+    ),
+    Rule(
         "div_neg",
         p.divide["x", p.negative["y"]],
         lambda make, node, x, y: (

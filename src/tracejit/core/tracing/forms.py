@@ -35,6 +35,10 @@ class Form:
     make: ClassVar[Callable[..., Any]]
     #: The graph that returns what the op returns, where there is one.
     returning: ClassVar[str | None] = None
+    #: The graphs that may return what their calls give.
+    keeping: ClassVar[tuple[str, ...]] = ()
+    #: How many outputs of these graphs come before what the op returns of each.
+    first_row = 0
 
     def __init__(self, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any] = ()):
         self.inputs: Sequence[Any] = inputs
@@ -55,6 +59,11 @@ class Form:
     def replace(self, **changes: Any) -> Self:
         """The form with other parts, by the names that `make` takes."""
         return self.make(**{p: changes[p] if p in changes else getattr(self, p) for p in self.parts})
+
+    def kept_graphs(self) -> tuple[tuple[str, Graph], ...]:
+        """The graphs that may return what their calls give, by attribute; none where the backward has its own way."""
+        has_own = self.attrs.get("backward") is not None or self.attrs.get("level") is not None
+        return () if has_own else tuple([(name, self.attrs[name]) for name in self.keeping])
 
     def apply(self) -> Any:
         """Call the op; the tuple of its results, without what a recorded form returns besides."""
@@ -77,6 +86,7 @@ class BranchForm(Form):
     __slots__ = ()
     name = "cond"
     returning = "then"
+    keeping = ("then", "orelse")
     parts: ClassVar[tuple[str, ...]] = ("pred", "consts", "then", "orelse", "outputs")
     then: Graph = attribute("then")
     orelse: Graph = attribute("orelse")
@@ -124,6 +134,7 @@ class CallForm(Form):
     __slots__ = ()
     name = "call"
     returning = "graph"
+    keeping = ("graph",)
     parts: ClassVar[tuple[str, ...]] = ("inputs", "graph", "backward", "results", "connected")
     graph: Graph = attribute("graph")
     backward: Graph | None = attribute("backward")
@@ -152,6 +163,7 @@ class RecomputedForm(Form):
     __slots__ = ()
     name = "recomputed"
     returning = "graph"
+    keeping = ("graph",)
     parts: ClassVar[tuple[str, ...]] = ("inputs", "graph")
     graph: Graph = attribute("graph")
 
@@ -170,6 +182,7 @@ class CustomForm(Form):
     __slots__ = ()
     name = "custom"
     returning = "body"
+    keeping = ("body",)
     parts: ClassVar[tuple[str, ...]] = (
         "inputs",
         "body",

@@ -99,6 +99,7 @@ class LoopForm(Form):
 
     __slots__ = ("body", "_first", "_carries", "_rows")
     name = "loop"
+    keeping = ("body",)
     parts: ClassVar[tuple[str, ...]] = (
         *("body", "init", "xs", "consts", "count", "cond", "length", "reverse", "keeps_carries", "memory"),
         "outputs",
@@ -113,6 +114,7 @@ class LoopForm(Form):
         self._carries: int = attrs["carries"]
         self._rows: int = attrs["rows"]
 
+    first_row: int = attribute("carries")
     cond: Graph | None = attribute("cond")
     length: Size | None = attribute("length")
     reverse: bool = attribute("reverse")

@@ -11,7 +11,7 @@ from ...core.autodiff.backprop import gradient_graph
 from ...core.autodiff.pushforward import jvp_graph
 from ...core.errors import require
 from ...core.ir.graph import Graph
-from ...core.op import Joint, defop, ops
+from ...core.op import Joint, defop
 from ...core.spec import TensorSpec
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record
@@ -112,7 +112,7 @@ def _branch_taken(record: Record, i: int) -> str:
     vanishes_where=_branch_taken,
     kernel=_cond_kernel,
     lower=Structure("cond"),
-    with_residuals=lambda inputs, attrs: with_kept(ops.cond, inputs, attrs),
+    with_residuals=lambda inputs, attrs: with_kept(BranchForm, inputs, attrs),
     batch=batch_cond,
     region_specs={"then": _consts, "orelse": _consts},
     trim=trim_cond,

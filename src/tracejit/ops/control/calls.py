@@ -13,7 +13,7 @@ from ...core.autodiff.pushforward import jvp_graph
 from ...core.autodiff.scattered import add_cotangents
 from ...core.errors import at
 from ...core.ir.graph import Graph, again, silent
-from ...core.op import Joint, defop, ops
+from ...core.op import Joint, defop
 from ...core.seams import direct, executable, split
 from ...core.spec import DIFFERENTIABLE, TensorSpec
 from ...core.tensor import Tensor
@@ -40,7 +40,7 @@ def _keeping_values(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mappi
     splits = state.interpreter is None and call.backward is None and recorded_for_reverse()
     parts = split(call.graph) if splits else None
     if parts is None:
-        return with_kept(ops.call, inputs, attrs)
+        return with_kept(CallForm, inputs, attrs)
     parts.forward.derived["whole"] = call.graph
     return CallForm.make(inputs, parts.forward, parts.backward, parts.outputs, parts.connected).attrs
 
@@ -68,7 +68,7 @@ def _call_vjp(record: Record, gs: list[Any], needs: list[bool]) -> list[Any]:
 
 def _given(record: Record) -> CallForm:
     """The call of the graph, which makes none of the calls that it has kept."""
-    attrs = {"graph": record.attrs["graph"]}
+    attrs = CallForm.make(record.inputs, CallForm(record.inputs, record.attrs).graph).attrs
     record = given_what_is_kept(Record(record.op, record.inputs, attrs, record.outputs, record.location))
     return CallForm(record.inputs, record.attrs)
 
@@ -173,7 +173,7 @@ def _inputs_of_rule(inputs: Sequence[TensorSpec], attrs: Mapping[str, Any]) -> S
     jvp=_no_forward,
     kernel=_custom_kernel,
     lower=Structure("custom"),
-    with_residuals=lambda inputs, attrs: with_kept(ops.custom, inputs, attrs),
+    with_residuals=lambda inputs, attrs: with_kept(CustomForm, inputs, attrs),
     batch=batch_custom,
     region_specs={"body": inputs_of_op, "rule": _inputs_of_rule},
     traits=REGION,

@@ -16,14 +16,8 @@ from ...core.tracing.dispatch import Record
 from ...core.tracing.forms import BranchForm, CallForm, CustomForm, Form, RecomputedForm
 from ...core.tracing.loop_form import LoopForm
 
-#: The forms of the ops whose graphs return what is kept of them, and the names of these graphs.
-_REGIONS: tuple[tuple[type[Form], tuple[str, ...]], ...] = (
-    (BranchForm, ("then", "orelse")),
-    (LoopForm, ("body",)),
-    (CallForm, ("graph",)),
-    (RecomputedForm, ("graph",)),
-    (CustomForm, ("body",)),
-)
+#: The forms of the ops whose graphs return what is kept of them.
+_FORMS: tuple[type[Form], ...] = (BranchForm, LoopForm, CallForm, RecomputedForm, CustomForm)
 
 
 def calls_once(graph: Graph) -> bool:
@@ -33,51 +27,50 @@ def calls_once(graph: Graph) -> bool:
     return graph.derived["calls once"]
 
 
+def _form(call: Any) -> Form | None:
+    """The form of a node or record, if it is one of these."""
+    return next((form for kind in _FORMS if (form := kind.of(call)) is not None), None)
+
+
 def _graphs(call: Any) -> tuple[tuple[str, Graph], ...]:
     """The graphs of a node, by attribute, of whose calls something may be kept; none of another op."""
-    for form, names in _REGIONS:
-        if call.op is getattr(ops, form.name):
-            if call.attrs.get("backward") is not None or call.attrs.get("level") is not None:
-                return ()
-            return tuple([(name, call.attrs[name]) for name in names])
-    return ()
+    form = _form(call)
+    return () if form is None else form.kept_graphs()
 
 
 # ---- the form that keeps --------------------------------------------------------------------------------
 
 
-def with_kept(op: Op, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The recorded form of an op that holds graphs: these return what their calls have given, too.
+def with_kept(kind: type[Form], inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The attributes of the recorded form of an op that holds graphs: these return what their calls have given, too.
 
     All calls note what they give, for those that have to be made again.
     """
-    if not any(isinstance(v, Graph) and calls_once(v) for v in attrs.values()):
+    noting = _noting(attrs)
+    if noting is attrs:
         return attrs
-    attrs = _noting(attrs)
-    chosen = _graphs(Node(op, tuple(inputs), attrs, (), None))
-    if not chosen or attrs.get("kept"):
-        return attrs
-    first = attrs["carries"] if op is ops.loop else 0
-    return _regions_keeping(attrs, chosen, first, op is ops.call)
+    form = kind(inputs, noting)
+    keeps_carries = isinstance(form, LoopForm) and form.keeps_carries
+    return form.attrs if keeps_carries or not form.kept_graphs() else _regions_keeping(form)
 
 
 def _noting(attrs: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not any(isinstance(v, Graph) and calls_once(v) for v in attrs.values()):
+        return attrs
     return {k: noted(v) if isinstance(v, Graph) else v for k, v in attrs.items()}
 
 
-def _regions_keeping(
-    attrs: Mapping[str, Any], chosen: Sequence[tuple[str, Graph]], first: int, open_sizes: bool
-) -> Mapping[str, Any]:
-    keeping = [keeping_graph(g, first, open_sizes) for _, g in chosen]
+def _regions_keeping(form: Form) -> Mapping[str, Any]:
+    chosen = form.kept_graphs()
+    keeping = [keeping_graph(g, form.first_row, isinstance(form, CallForm)) for _, g in chosen]
     more = [k.outputs[len(g.outputs) :] for k, (_, g) in zip(keeping, chosen, strict=True)]
     if not any(more):
-        return attrs
-    changed = dict(attrs)
-    for i, (name, own) in enumerate(chosen):
-        changed[name] = _with_zeros(own, keeping[i], more, i)
-    if "rule" in attrs:
-        changed["rule"] = _ignoring(attrs["rule"], chosen[0][1], attrs["outputs"], more[0])
-    return changed
+        return form.attrs
+    if isinstance(form, CustomForm):
+        rule = _ignoring(form.rule, form.body, form.results, more[0])
+        return form.replace(body=keeping[0], rule=rule).attrs
+    graphs = {name: _with_zeros(own, keeping[i], more, i) for i, (name, own) in enumerate(chosen)}
+    return {**form.attrs, **graphs}
 
 
 def _with_zeros(own: Graph, keeping: Graph, more: Sequence[Sequence[Value]], i: int) -> Graph:
@@ -168,8 +161,12 @@ def _keeping_node(
         assert node.op.with_residuals is not None
         attrs = node.op.with_residuals(node.inputs, attrs)
     else:
-        is_open = node.op is ops.loop and attrs["length"] is None and not open_sizes
-        attrs = _noting(attrs) if is_open else with_kept(node.op, node.inputs, attrs)
+        form = _form(node)
+        is_open = isinstance(form, LoopForm) and form.length is None and not open_sizes
+        if form is None or is_open:
+            attrs = _noting(attrs)
+        else:
+            attrs = with_kept(type(form), node.inputs, attrs)
     specs = tuple([v.spec for v in node.outputs])
     if attrs is not node.attrs:
         more = node.op.specs(tuple([v.spec for v in inputs]), attrs)[len(specs) :]
@@ -186,10 +183,11 @@ def kept_positions(call: Any) -> list[int]:
     if "once" in call.op.traits:
         of_numbers = all(v.spec.dtype.kind in "biufcV" for v in call.outputs)
         return list(range(len(call.outputs))) if of_numbers else []
-    found: set[int] = set()
-    for _, graph in _graphs(call):
-        found.update(_returned(graph, _carries(call)))
-    shift = 1 if call.op is ops.loop else 0
+    form = _form(call)
+    if form is None:
+        return []
+    found = {k for _, graph in form.kept_graphs() for k in _returned(graph, form.first_row)}
+    shift = 1 if isinstance(form, LoopForm) else 0
     return [k + shift for k in sorted(found)]
 
 
@@ -197,11 +195,6 @@ def given_by_calls(graph: Graph) -> list[Value]:
     """What the calls of a graph, and of its regions, have given, as far as these return it."""
     nodes = graph.nodes if calls_once(graph) else ()
     return [node.outputs[k] for node in nodes for k in kept_positions(node)]
-
-
-def _carries(call: Any) -> int:
-    """How many outputs of the graph are no rows of the op's results."""
-    return call.attrs["carries"] if call.op is ops.loop else 0
 
 
 def _returned(graph: Graph, first: int = 0) -> list[int]:
@@ -267,11 +260,12 @@ def with_given(call: Any, kept: Sequence[Any]) -> tuple[Op, tuple[Any, ...], Map
         body = given_again(loop.body, _returned(loop.body, carries), carries, len(loop.consts))
         given = loop.replace(body=body, xs=(*loop.xs, *kept))
         return call.op, tuple(given.inputs), given.attrs
-    places = kept_positions(call)
-    attrs = {**call.attrs, **{name: given_again(g, places) for name, g in _graphs(call)}}
-    if "connected" in attrs:
-        attrs["connected"] = (*attrs["connected"], *(False for _ in kept))
-    return call.op, (*call.inputs, *kept), attrs
+    places, form = kept_positions(call), _form(call)
+    graphs = {name: given_again(g, places) for name, g in _graphs(call)}
+    if isinstance(form, CustomForm):
+        form = form.replace(connected=(*form.connected, *(False for _ in kept)), **graphs)
+        return call.op, (*call.inputs, *kept), form.attrs
+    return call.op, (*call.inputs, *kept), {**call.attrs, **graphs}
 
 
 def given_what_is_kept(record: Record) -> Record:

@@ -19,7 +19,7 @@ from ...core.autodiff.scattered import add_cotangents
 from ...core.dim import Size, same
 from ...core.errors import require
 from ...core.ir.graph import Graph
-from ...core.op import Joint, defop, ops
+from ...core.op import Joint, defop
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor
 from ...core.tracing.dispatch import Record
@@ -77,7 +77,7 @@ def stacked(rows: list[np.ndarray], spec: TensorSpec, reverse: bool) -> np.ndarr
 
 def _keeping_carries(inputs: Sequence[Tensor], attrs: Mapping[str, Any]) -> Mapping[str, Any]:
     """The recorded form of a loop for reverse mode: its body also returns the carries it was given."""
-    attrs = with_kept(ops.loop, inputs, attrs)
+    attrs = with_kept(LoopForm, inputs, attrs)
     loop = LoopForm(inputs, attrs)
     if loop.keeps_carries or loop.memory != "save" or not recorded_for_reverse():
         return attrs

@@ -75,7 +75,7 @@ def _in_place(*inputs: Any, **attrs: Any) -> Any:
     jvp=_jvp,
     kernel=lambda *xs, **attrs: run_graph(RecomputedForm(xs, attrs).graph, xs),
     lower=Expand(_in_place),
-    with_residuals=lambda inputs, attrs: with_kept(ops.recomputed, inputs, attrs),
+    with_residuals=lambda inputs, attrs: with_kept(RecomputedForm, inputs, attrs),
     batch=batch_recomputed,
     region_specs={"graph": inputs_of_op},
     traits=(*REGION, "polls"),

@@ -228,7 +228,7 @@ def _divisor_slope(y: Any, a: Any, b: Any) -> Any:
 
     Where ``1 / b`` overflows, `b` is subnormal. Half precision has normal numbers there, so it divides once more.
     """
-    return y * -(1.0 / b) if b.dtype in _WIDE_REALS else y / -b
+    return y * (-1.0 / b) if b.dtype in _WIDE_REALS else y / -b
 
 
 def _quotient_is_flat(record: Any, i: int) -> str:
