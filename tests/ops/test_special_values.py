@@ -145,6 +145,16 @@ def test_float16_sums_are_those_of_float32():
     assert float(tf.function(tf.reduce_sum)(x)) == 10016.0
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("dtype", "divisor"), [("float16", 1e-5), ("float32", 1e-30), ("float64", 1e-300)])
+def test_the_slope_of_a_small_divisor_is_finite_where_it_can_be(dtype, divisor, compiled):
+    """``1 / b`` overflows for normal numbers of no dtype but float16, whose slope does not go by it."""
+    a, b = np.array(divisor / 10, dtype), np.array(divisor, dtype)
+    gradient = tf.grad(lambda a, b: a / b, 1)
+    found = (tf.function(gradient) if compiled else gradient)(tf.constant(a), tf.constant(b))
+    np.testing.assert_allclose(float(found), -float(a) / float(b) / float(b), rtol=2e-2 if dtype == "float16" else 1e-6)
+
+
 def test_float16_extremes_of_zeros_and_large_arguments():
     x, y = np.array([0.0, -0.0], np.float16), np.array([-0.0, 0.0], np.float16)
     for f in (tf.maximum, tf.minimum):

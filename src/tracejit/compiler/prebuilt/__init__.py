@@ -21,7 +21,7 @@ from ..loopir.called_kernels import KERNELS
 HERE = Path(__file__).parent
 #: Levels whose kernels are here, the widest registers first; machines without fused multiply-adds make their own.
 LEVELS = ("x86-64-v4", "x86-64-v3")
-#: What these kernels are called, without the dtype; products know the thread pool or do not.
+#: What these kernels are called; of products there are those that know the thread pool, and those that do not.
 NAMES = tuple(
     f"{function}_{dtype}{end}"
     for function, end in (("gemm", ""), ("gemm", "_shared"), *((name, "") for name in KERNELS if name != "matmul"))

@@ -33,11 +33,10 @@ class Form:
     parts: ClassVar[tuple[str, ...]]
     #: A form from its parts.
     make: ClassVar[Callable[..., Any]]
-    #: The graph that returns what the op returns, where there is one.
-    returning: ClassVar[str | None] = None
-    #: The graphs that may return what their calls give.
-    keeping: ClassVar[tuple[str, ...]] = ()
-    #: How many outputs of these graphs come before what the op returns of each.
+    #: The graphs that return what the op returns, by attribute: one, or one for each side.
+    returning: ClassVar[tuple[str, ...]] = ()
+    #: How many results of the op come before what these graphs return, and how many of their outputs are no rows of it.
+    first_result = 0
     first_row = 0
 
     def __init__(self, inputs: Sequence[Any], attrs: Mapping[str, Any], outputs: Sequence[Any] = ()):
@@ -61,14 +60,16 @@ class Form:
         return self.make(**{p: changes[p] if p in changes else getattr(self, p) for p in self.parts})
 
     def kept_graphs(self) -> tuple[tuple[str, Graph], ...]:
-        """The graphs that may return what their calls give, by attribute; none where the backward has its own way."""
-        has_own = self.attrs.get("backward") is not None or self.attrs.get("level") is not None
-        return () if has_own else tuple([(name, self.attrs[name]) for name in self.keeping])
+        """The graphs that may return what their calls give, too, by attribute; none where the backward needs others."""
+        return tuple([(name, self.attrs[name]) for name in self.returning])
 
     def apply(self) -> Any:
         """Call the op; the tuple of its results, without what a recorded form returns besides."""
         results = apply(self.op, tuple(self.inputs), self.attrs)
-        return results if self.returning is None else results[: len(self.attrs[self.returning].outputs)]
+        if not self.returning:
+            return results
+        own = self.attrs[self.returning[0]].outputs
+        return results[: self.first_result + len(own)]
 
     def node(self, location: Location | None) -> Node:
         """The form as a node of a graph."""
@@ -85,8 +86,7 @@ class BranchForm(Form):
 
     __slots__ = ()
     name = "cond"
-    returning = "then"
-    keeping = ("then", "orelse")
+    returning = ("then", "orelse")
     parts: ClassVar[tuple[str, ...]] = ("pred", "consts", "then", "orelse", "outputs")
     then: Graph = attribute("then")
     orelse: Graph = attribute("orelse")
@@ -133,8 +133,7 @@ class CallForm(Form):
 
     __slots__ = ()
     name = "call"
-    returning = "graph"
-    keeping = ("graph",)
+    returning = ("graph",)
     parts: ClassVar[tuple[str, ...]] = ("inputs", "graph", "backward", "results", "connected")
     graph: Graph = attribute("graph")
     backward: Graph | None = attribute("backward")
@@ -152,6 +151,9 @@ class CallForm(Form):
         split = {"backward": backward, "outputs": results, "connected": connected}
         return CallForm(inputs, {"graph": graph, **({} if backward is None else split)})
 
+    def kept_graphs(self) -> tuple[tuple[str, Graph], ...]:
+        return super().kept_graphs() if self.backward is None else ()
+
     @property
     def residuals(self) -> Sequence[Any]:
         return self.outputs[self.results :]
@@ -162,8 +164,7 @@ class RecomputedForm(Form):
 
     __slots__ = ()
     name = "recomputed"
-    returning = "graph"
-    keeping = ("graph",)
+    returning = ("graph",)
     parts: ClassVar[tuple[str, ...]] = ("inputs", "graph")
     graph: Graph = attribute("graph")
 
@@ -181,8 +182,7 @@ class CustomForm(Form):
 
     __slots__ = ()
     name = "custom"
-    returning = "body"
-    keeping = ("body",)
+    returning = ("body",)
     parts: ClassVar[tuple[str, ...]] = (
         "inputs",
         "body",
@@ -216,6 +216,9 @@ class CustomForm(Form):
     def split(self, items: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """Of one item per output of the body those of the results and those of the residuals."""
         return items[: self.results], items[self.results :]
+
+    def kept_graphs(self) -> tuple[tuple[str, Graph], ...]:
+        return super().kept_graphs() if self.level is None else ()
 
     @property
     def captured_by_rule(self) -> Sequence[Value]:

@@ -99,7 +99,8 @@ class LoopForm(Form):
 
     __slots__ = ("body", "_first", "_carries", "_rows")
     name = "loop"
-    keeping = ("body",)
+    returning = ("body",)
+    first_result = 1
     parts: ClassVar[tuple[str, ...]] = (
         *("body", "init", "xs", "consts", "count", "cond", "length", "reverse", "keeps_carries", "memory"),
         "outputs",
@@ -206,7 +207,7 @@ class LoopForm(Form):
 
     def apply(self) -> Results:
         """Call the op; its results without what a recorded loop returns besides."""
-        return self.split_results(super().apply()[: 1 + len(self.body.outputs)])
+        return self.split_results(super().apply())
 
     # ---- its operands -------------------------------------------------------------------------------------
 

@@ -187,8 +187,7 @@ def kept_positions(call: Any) -> list[int]:
     if form is None:
         return []
     found = {k for _, graph in form.kept_graphs() for k in _returned(graph, form.first_row)}
-    shift = 1 if isinstance(form, LoopForm) else 0
-    return [k + shift for k in sorted(found)]
+    return [form.first_result + k for k in sorted(found)]
 
 
 def given_by_calls(graph: Graph) -> list[Value]:

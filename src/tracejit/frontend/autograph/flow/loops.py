@@ -226,11 +226,10 @@ class _LoopVariables:
         self.changed = self.arrays.ends_with(values, items) or any(changes)
         if self.changed:
             return [], []
-        self.written = shared_lists.changed_since(begins)
-        changed = [(held, contents_of(c)) for c, held in begins.saved if any(c is w for w in self.written)]
-        if changed:
-            held, holds = zip(*changed, strict=True)
-            shared_lists.moved(self.around, held, (held, holds), [*self.starts, *values])
+        changed = shared_lists.changed_since(begins)
+        self.written = [c for c, _ in changed]
+        held = [was for _, was in changed]
+        shared_lists.moved(self.around, held, (held, [*map(contents_of, self.written)]), [*self.starts, *values])
         self.values = [copied(v) for v in values]
         self._watch(values, carried, now)
         pairs = list(zip(self.names, values, strict=True))

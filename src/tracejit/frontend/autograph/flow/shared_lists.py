@@ -223,9 +223,9 @@ def stood_for(begins: Sequence[Any], starts: Sequence[Any], ends: Sequence[Any],
     return list(found.values())
 
 
-def changed_since(begun: ContainerSnapshot) -> list[Any]:
-    """The lists and dicts that hold something else than they did."""
-    return [c for c, was in begun.saved if not same_contents(contents_of(c), was)]
+def changed_since(begun: ContainerSnapshot) -> list[tuple[Any, Any]]:
+    """The lists and dicts that hold something else than they did, and what they held."""
+    return [(c, was) for c, was in begun.saved if not same_contents(contents_of(c), was)]
 
 
 def link(found: Iterable[Position], known: Iterable[Any], changed: Sequence[Any] = ()) -> None:
