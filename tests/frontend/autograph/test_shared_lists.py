@@ -83,11 +83,90 @@ def exchanged_in_a_loop(x):
     return a[0] + b[0] * 3.0
 
 
+def in_a_tuple(x):
+    a = [x[0]]
+    t = (a, x[1])
+    if x[1] > 0:
+        t = (a, x[2])
+    t[0][0] = x[1] * 2.0
+    return a[0]
+
+
+def put_into_a_dict(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    if x[1] > 0:
+        held["k"] = a
+    return b[0] + held["k"][0] * 3.0
+
+
+def taken_out_of_a_dict(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    if x[1] > 0:
+        held["k"], a = a, held["k"]
+    return b[0] + a[0] * 3.0
+
+
+def put_by_both_branches(x):
+    a, b = [x[0]], [x[1]]
+    held = {"k": b}
+    if x[1] > 0:
+        held["k"] = a
+    else:
+        held["k"] = a
+    a[0] = a[0] * 2.0
+    return b[0] + held["k"][0] * 3.0
+
+
+def of_an_unmentioned_name(x):
+    held = {"p": [x[0]], "q": [x[1]]}
+    other = held["p"]
+    for _ in x:
+        held["p"], held["q"] = held["q"], held["p"]
+    return other[0] + held["p"][0] * 3.0
+
+
+def changed_and_bound_to_another(x):
+    b, a, s = [x[0], x[1]], [x[2], x[2]], x[0]
+    held = {"k": b}
+    if x[0] > 0:
+        b[1] = x[2] * 2.0
+        b = a
+        s = s + b[0]
+    b = [s]
+    return held["k"][1] + b[0]
+
+
+def changed_under_a_name_of_the_branch(x):
+    b, s = [x[0], x[1]], x[0]
+    held = {"k": b}
+    if x[0] > 0:
+        part = b
+        part[1] = x[2] * 2.0
+        b = [s]
+        s = s + b[0]
+    b = [s]
+    return held["k"][1] + b[0]
+
+
+def appended_in_both_branches_alike(x):
+    a, rows = [x[0]], []
+    if x[1] > 0:
+        rows.append(a)
+    else:
+        rows.append(a)
+    rows[0][0] = x[2]
+    return a[0] + rows[0][0]
+
+
 @pytest.mark.parametrize(
     "f",
     [
         *(bound_alike, changed_in_one_branch, bound_in_a_loop, an_item_bound_in_a_loop, read_under_both_names),
-        *(new_lists, exchanged, exchanged_in_a_loop),
+        *(new_lists, exchanged, exchanged_in_a_loop, in_a_tuple, put_into_a_dict, taken_out_of_a_dict),
+        *(put_by_both_branches, of_an_unmentioned_name, changed_and_bound_to_another),
+        *(changed_under_a_name_of_the_branch, appended_in_both_branches_alike),
     ],
 )
 def test_what_is_one_object_stays_one(f):
@@ -129,15 +208,6 @@ def chosen_by_an_expression(x):
     return a["k"]
 
 
-def in_a_tuple(x):
-    a = [x[0]]
-    t = (a, x[1])
-    if x[1] > 0:
-        t = (a, x[2])
-    t[0][0] = x[1] * 2.0
-    return a[0]
-
-
 def of_an_attribute(x):
     class Box:
         pass
@@ -177,36 +247,6 @@ def after_two_branches(x):
     return a[0]
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        *(changed_by_the_new_name, changed_by_the_old_name, changed_by_a_third_name, chosen_by_an_expression),
-        *(in_a_tuple, of_an_attribute, in_the_next_iteration, in_a_branch_of_a_loop, after_two_branches),
-    ],
-)
-@pytest.mark.parametrize("mode", [tf.function, lambda f: tf.function(tf.grad(f)), tf.vmap])
-def test_a_change_of_what_may_be_one_object_is_refused(f, mode):
-    x = np.stack(POINTS) if mode is tf.vmap else POINTS[0]
-    with pytest.raises(tf.TracejitError, match=r"list or dict is changed(.|\n)*test_shared_lists.py"):
-        mode(f)(tf.constant(x))
-
-
-def put_into_a_dict(x):
-    a, b = [x[0]], [x[1]]
-    held = {"k": b}
-    if x[1] > 0:
-        held["k"] = a
-    return b[0] + held["k"][0] * 3.0
-
-
-def taken_out_of_a_dict(x):
-    a, b = [x[0]], [x[1]]
-    held = {"k": b}
-    if x[1] > 0:
-        held["k"], a = a, held["k"]
-    return b[0] + a[0] * 3.0
-
-
 def put_into_a_dict_by_a_loop(x):
     a, b = [x[0]], [x[1]]
     held = {"k": b}
@@ -226,30 +266,92 @@ def exchanged_by_a_loop(x):
     return a[0] + held["k"][0] * 3.0
 
 
-def put_by_both_branches(x):
-    a, b = [x[0]], [x[1]]
-    held = {"k": b}
+def rotated_by_a_loop(x):
+    a, b, c = [x[0]], [x[1]], [x[2]]
+    first = a
+    for _ in x[:2]:
+        a, b, c = b, c, a
+    b[0] = x[0] * 7.0
+    return first[0] + b[0]
+
+
+def of_a_replaced_item(x):
+    a = [[x[0]]]
+    b = a[0]
+    c = b
+    if x[0] > 0:
+        a[0] = [x[1]]
+    a[0][0] = x[2] * 3.0
+    return c[0]
+
+
+def held_by_a_branch_around(x):
+    b, c, s = [x[0]], [x[1]], x[2]
+    if x[0] > 0:
+        c = b
     if x[1] > 0:
-        held["k"] = a
+        b = [s]
+        if x[2] > 0:
+            s = s * 2.0
+    c[0] = x[0] * 5.0
+    return b[0] + s
+
+
+def both_made_by_a_branch(x):
+    b, d = [x[0]], [x[1]]
+    if x[0] > 0:
+        b, d = [x[1]], [x[2]]
+        if x[1] > 0:
+            b = d
+    d[0] = x[0] * 5.0
+    return b[0]
+
+
+def appended_in_both_branches(x):
+    a, b, rows = [x[0]], [x[1]], []
+    if x[0] > 0:
+        rows.append(a)
     else:
-        held["k"] = a
-    a[0] = a[0] * 2.0
-    return b[0] + held["k"][0] * 3.0
+        rows.append(b)
+    rows[0][0] = x[1] * 3.0
+    return a[0] + b[0] * 2.0
+
+
+def changed_before_a_branch_of_a_loop(x):
+    a, b = [x[0]], [x[1]]
+    for v in x:
+        b[0] = b[0] + v
+        b = a if v > 0 else b
+    return a[0] + b[0]
+
+
+def changed_by_a_part_in_a_loop(x):
+    b, c = [x[1], x[2]], [x[0], x[1]]
+    held, deep = {"p": b}, {"z": [c]}
+    for _ in x:
+        if x[0] > 0:
+            b, c = c, b
+        else:
+            deep["z"][0] = b
+            deep["z"][0][0] = x[0] + held["p"][1]
+    return b[0] + c[0] * 2.0 + held["p"][0] * 3.0 + deep["z"][0][1]
 
 
 @pytest.mark.parametrize(
     "f",
     [
-        put_into_a_dict,
-        taken_out_of_a_dict,
-        put_into_a_dict_by_a_loop,
-        exchanged_by_a_loop,
-        put_by_both_branches,
+        *(changed_by_the_new_name, changed_by_the_old_name, changed_by_a_third_name, chosen_by_an_expression),
+        *(of_an_attribute, in_the_next_iteration, in_a_branch_of_a_loop, after_two_branches),
+        *(rotated_by_a_loop, of_a_replaced_item, held_by_a_branch_around, both_made_by_a_branch),
+        *(appended_in_both_branches, changed_before_a_branch_of_a_loop, put_into_a_dict_by_a_loop),
+        *(changed_by_a_part_in_a_loop, exchanged_by_a_loop),
     ],
 )
-def test_moving_a_list_that_has_another_name_is_refused(f):
-    with pytest.raises(tf.TracejitError, match=r"a branch or loop puts a list or dict(.|\n)*test_shared_lists.py"):
-        tf.function(f)(POINTS[0])
+@pytest.mark.parametrize("mode", [tf.function, lambda f: tf.function(tf.grad(f)), tf.vmap])
+def test_a_change_of_what_may_be_one_object_is_refused(f, mode):
+    x = np.stack(POINTS) if mode is tf.vmap else POINTS[0]
+    with pytest.raises(tf.TracejitError, match=r"list or dict is changed(.|\n)*test_shared_lists.py"):
+        mode(f)(tf.constant(x))
 
 
 def test_new_items_of_a_dict_may_be_lists():
@@ -296,3 +398,25 @@ def test_a_loop_may_exchange_and_change_lists_that_have_no_other_name():
         return a[0] + b[0] * 3.0
 
     assert [float(tf.function(f)(x)) for x in POINTS] == pytest.approx([float(f(x)) for x in POINTS])
+
+
+def rows_of_a_list_that_changes(x):
+    a, rows = [x[0]], []
+    for v in x:
+        a[0] = a[0] + v
+        rows.append(a)
+    return rows[0][0] + a[0]
+
+
+def rows_of_one_list(x):
+    a, rows = [x[0]], []
+    for _ in x:
+        rows.append(a)
+    rows[0][0] = x[1]
+    return a[0] + rows[1][0]
+
+
+@pytest.mark.parametrize("f", [rows_of_a_list_that_changes, rows_of_one_list])
+def test_a_loop_must_append_copies_of_lists(f):
+    with pytest.raises(tf.TracejitError, match=r"append a copy, as in rows.append(.|\n)*test_shared_lists.py"):
+        tf.function(f)(POINTS[0])

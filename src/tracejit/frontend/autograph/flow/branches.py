@@ -28,9 +28,9 @@ from ...state.either import Either, is_alias
 from ...state.variable import Variable, tracer
 from ...structure import Nest, Structure, alike, text, unflatten
 from ...structure import flatten_values as flatten
-from ..places.place import Places
+from ..places.place import ObjectPlace, Places
 from ..values.aliases import INDEX, leaf_kind, number_of, position, variables_of
-from ..values.contents import contents_of, copied, identities, written_into
+from ..values.contents import copied, identities, written_into
 from ..values.growing import Growing
 from ..values.iteration import reading
 from ..values.kinds import (
@@ -53,6 +53,7 @@ from ..values.kinds import (
 )
 from ..values.stacked import Stacked
 from . import shared_lists
+from .moments import Moment, displaced
 from .raised import RaisedInBranch, check, is_raised_by_program, tried
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
@@ -91,10 +92,9 @@ def branch(
     The names in `set_by_loop` may be None before, and then must not be read unless `pred` holds. Those `unread`
     stand for objects that may be read under another name. A body that raises is left out, for a check of `pred`.
     """
-    uses = Uses(set_by_loop, unread)
-
     def once(last: bool) -> None:
-        _branch(pred, then, orelse, places, scratch, uses, what, last)
+        only_held = [p.name for p in places.places if isinstance(p, ObjectPlace)]
+        _branch(pred, then, orelse, places, scratch, Uses(set_by_loop, {*unread, *only_held}), what, last)
 
     raised = tried(
         lambda: until_all_is_known(once, lambda changes: places.extend([c.place for c in changes])), then
@@ -126,8 +126,8 @@ def _branch(
     written = WrittenInBranch(around)
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
     same = identities(before)
-    ends: dict[Any, list[Any]] = {}
-    inner: dict[Any, list[Any]] = {}
+    moments: dict[Any, Moment] = {}
+    begun = Moment(before, objects)
 
     def restore() -> None:
         around.restore()
@@ -141,8 +141,8 @@ def _branch(
                     body()
             around.check("a branch")
             shared_lists.check()
-            values = ends[body] = places.get()
-            inner[body] = [contents_of(c) for c in objects]
+            values = places.get()
+            moments[body] = Moment(values, objects)
             written.ends_with([*values, *objects])
             bound[:] = [k and v is b for k, v, b in zip(bound, values, before, strict=True)]
             same.intersection_update(identities(objects))
@@ -160,12 +160,12 @@ def _branch(
         raise
     finally:
         restore()
-    begun = [held for _, held in around.contents.saved]
-    moved = shared_lists.moved(around, begun, (inner[then], inner[orelse]), [*ends[then], *ends[orelse]])
+    both = moments[then], moments[orelse]
+    moved = set().union(*(displaced(begun, end, [(c, c) for c in objects]) for end in both))
     for c, a in zip(objects, after[len(before) :], strict=True):
         written_into(c, a, (same - moved) | (same & {id(c)}))
     values = [b if k else a for b, a, k in zip(before, after, bound, strict=False)]
-    places.set(shared_lists.after_branch(around, (ends[then], ends[orelse]), values, [n in uses.unread for n in names]))
+    places.set(shared_lists.after_branch(around, both, values, [n in uses.unread for n in names]))
     written.hand_on(after)
 
 

@@ -174,10 +174,11 @@ class LoopVariable:
 
     # ---- after the body ---------------------------------------------------------------------------------
 
-    def learn(self, value: Any, surely_runs: bool, inside: Collection[str]) -> bool:
+    def learn(self, value: Any, surely_runs: bool, inside: Collection[str], moved: Collection[int]) -> bool:
         """Compare with the value at the end of an iteration; True when a type has changed.
 
-        `inside` names the sizes that are known in the loop only.
+        `inside` names the sizes that are known in the loop only; `moved` are the lists and dicts that were elsewhere in
+        the value at the start of the iteration, or are now, by identity.
         """
         if self.grows:
             return self._learn_list(value)
@@ -193,7 +194,7 @@ class LoopVariable:
             value.__class__ is SetInLoop or not (surely_runs or self.name.startswith(GENERATED))
         ):
             return not self.refused and self._learn_flagged(value, inside)
-        return self._keeps(value) or self._learn_value(value, surely_runs)
+        return self._keeps(value, moved) or self._learn_value(value, surely_runs)
 
     def _learn_flagged(self, value: Any, inside: Collection[str]) -> bool:
         """Learn of a variable that has no value before, in a loop that may run zero times."""
@@ -224,9 +225,9 @@ class LoopVariable:
         self.leaves, self.structure, self.kinds = [], LEAF, []
         return True
 
-    def _keeps(self, value: Any) -> bool:
+    def _keeps(self, value: Any, moved: Collection[int]) -> bool:
         """Note which containers are still the same; True when some were taken to be and are not."""
-        kept = self.kept & identities([value])
+        kept = (self.kept & identities([value])).difference(moved)
         changed, self.kept = kept != self.kept, kept
         return changed
 

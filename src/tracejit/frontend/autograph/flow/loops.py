@@ -26,12 +26,13 @@ from ...state.variable import tracer
 from ...structure import flatten_values as flatten
 from ..places.place import Places
 from ..places.reachable import Change
-from ..values.contents import ContainerSnapshot, contents_of, copied, identities
+from ..values.contents import ContainerSnapshot, copied, identities
 from ..values.kinds import DynamicListNeeded, escaping, traced
 from . import shared_lists
 from .branches import truth
 from .filling import run_filling
 from .loop_variable import LoopTypeChanged, LoopVariable
+from .moments import Moment, displaced
 from .recursion import ending
 from .surroundings import Surroundings, until_all_is_known
 from .tensor_array import TensorArray
@@ -142,9 +143,9 @@ class _LoopVariables:
         self.arrays = WrittenInLoop(around, steps.rows)
         self.changed = False
         self.values: list[Any] = []
-        self.written: list[Any] = []  # lists and dicts that an iteration changes
-        self.starts: list[Any] = []  # what variables hold at the start of an iteration
-        self.ends: list[Any] = []  # and at its end
+        self.before = Moment(around.before, around.contents.containers)
+        self.began: Moment = self.before  # of an iteration
+        self.end: Moment = self.before
         now = tracer()
         self.sizes = 0 if now is None else now.trips.used  # so many have names before the loop
 
@@ -199,8 +200,7 @@ class _LoopVariables:
         """One iteration; the carried tensors, and the rows of lists."""
         self.start(carried)
         begun = ContainerSnapshot(self.around.contents.containers)
-        self.starts = self.around.places.get()
-        begins = ContainerSnapshot(self.starts)
+        self.began = Moment(self.around.places.get(), self.around.contents.containers)
         try:
             self.steps.body(i, [self.arrays.row(k, r, i) for k, r in enumerate(rows)])
         except MergedTensor as error:
@@ -210,12 +210,14 @@ class _LoopVariables:
         self.around.handed_on = set().union(*(n.kept for n in self.names))
         self.around.check(f"the body of a {self.steps.what}")
         shared_lists.check()
-        values = self.ends = self.around.places.get()
+        values = self.around.places.get()
+        self.end = self.began.later(values)
         now = tracer()
         assert now is not None
         inside = now.trips.since(self.sizes)
         changes = [
-            n.learn(v, self.steps.surely_runs, inside) for n, v in zip(self.names, values, strict=True)
+            n.learn(v, self.steps.surely_runs, inside, displaced(self.began, self.end, [(was, v)]))
+            for n, was, v in zip(self.names, self.began.values, values, strict=True)
         ]
         if begun.changed(identities(values).union(*(n.kept for n in self.names))):
             raise Untraceable(
@@ -226,10 +228,10 @@ class _LoopVariables:
         self.changed = self.arrays.ends_with(values, items) or any(changes)
         if self.changed:
             return [], []
-        changed = shared_lists.changed_since(begins)
-        self.written = [c for c, _ in changed]
-        held = [was for _, was in changed]
-        shared_lists.moved(self.around, held, (held, [*map(contents_of, self.written)]), [*self.starts, *values])
+        if items:
+            shared_lists.refuse_appended(
+                self.around, [x for own in items for x in own], [*self.began.values, *values]
+            )
         self.values = [copied(v) for v in values]
         self._watch(values, carried, now)
         pairs = list(zip(self.names, values, strict=True))
@@ -252,11 +254,6 @@ class _LoopVariables:
         answer = self.steps.test()
         return truth(answer) if traced(answer) else as_tensor(bool(answer))
 
-    def _begins(self) -> list[Any]:
-        """What the variables hold before the first iteration; of those that are unset, what an iteration leaves."""
-        pairs = zip(self.names, self.around.before, self.ends, strict=True)
-        return [end if n.unset else before for n, before, end in pairs]
-
     def results(self, outputs: Results) -> list[Any]:
         """What the variables hold after the loop."""
         results, r = [], 0
@@ -264,9 +261,9 @@ class _LoopVariables:
             more = len(flatten(value.items[:1])[0]) if n.grows else 0
             results.append(n.result(own, outputs.ys[r : r + more]))
             r += more
-        begins = self._begins()
-        changed = [*self.written, *shared_lists.stood_for(begins, self.starts, self.ends, self.written)]
-        return shared_lists.after_loop(self.around, begins, self.ends, results, changed)
+        pairs = zip(self.names, self.around.before, self.end.values, strict=True)
+        self.before.values = [end if n.unset else before for n, before, end in pairs]
+        return shared_lists.after_loop(self.around, (self.before, self.began, self.end), results)
 
 
 __all__ = ["LoopTypeChanged", "Steps", "run_loop"]

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ....core.errors import Untraceable, at, user_location
 from ....core.tracing.transaction import remember
-from ..values.contents import ContainerSnapshot, contents_of, same_contents
+from ..values.contents import contents_of, same_contents
+from .moments import Moment, Position, is_container, items_of, meeting, positions
 from .surroundings import Surroundings, references_to
-
-#: An object on both ways through a branch or loop, and what stands for it afterwards.
-Position = tuple[Any, Any, Any]
 
 
 class _Link:
@@ -111,149 +108,154 @@ def _note(links: list[_Link]) -> None:
     remember(("links", id(links)), save)
 
 
-def _linked(x: Any) -> list[Any]:
-    return [o for link in _open.links[-1] for o in link.pair if any(x is p for p in link.pair) and o is not x]
-
-
-def positions(first: Any, second: Any, after: Any) -> Iterator[Position]:
-    """The lists and dicts in the same places of three nests, outer ones first."""
-    kind = after.__class__
-    if kind is list or kind is dict:
-        yield first, second, after
-    if kind is dict:
-        for k, x in after.items():
-            yield from positions(_item(first, k), _item(second, k), x)
-    elif kind is list or kind is tuple:
-        for k, x in enumerate(after):
-            yield from positions(_item(first, k), _item(second, k), x)
-
-
-def _item(x: Any, k: Any) -> Any:
-    try:
-        return x[k] if x.__class__ in (list, tuple, dict) else None
-    except LookupError:
-        return None
-
-
 def known_to(around: Surroundings) -> dict[int, Any]:
     """The lists and dicts that were there before a branch or loop."""
     reached = [c for _, c, _ in around.reachable.containers]
-    return {id(c): c for c in (*around.contents.containers, *reached) if c.__class__ in (list, dict)}
-
-
-def moved(
-    around: Surroundings, begun: Sequence[Any], ends: Sequence[Sequence[Any]], values: Sequence[Any]
-) -> set[int]:
-    """Which lists and dicts are items of another one at some ends only; Untraceable for one that has another name.
-
-    Ends, of the sides of a branch or of an iteration, are known by what lists and dicts hold there, and by the `values`
-    of variables; `begun` is what they held before.
-    """
-    apart = [x for a, b in pairwise((*ends, *ends[:1])) for x in _apart(a, b)]
-    put = [x for end in ends for x in _new(end, begun)]
-    reached = [v for _, v in around.reachable.slots]
-    reached += [v for _, held in around.reachable.objects for v in held.values()]
-    named = set(map(id, (*reached, *around.before, *values)))
-    if not named.isdisjoint(map(id, (*apart, *put))):
-        raise Untraceable(
-            "a branch or loop puts a list or dict that has another name into a list or dict, or takes one out: put a "
-            f"copy there, or change what it holds{at(user_location())}"
-        )
-    return {id(x) for x in (*apart, *put, *(x for end in ends for x in _new(begun, end)))}
-
-
-def _apart(first: Sequence[Any], second: Sequence[Any]) -> Iterator[Any]:
-    """The lists and dicts that are items of one of two containers, and not of the other in that place."""
-    yield from _new(first, second)
-    yield from _new(second, first)
-
-
-def _new(first: Sequence[Any], second: Sequence[Any]) -> Iterator[Any]:
-    """The lists and dicts that are items of a container, and not of the second one in that place."""
-    for x, y in zip(first, second, strict=True):
-        for k, item in x.items() if x.__class__ is dict else enumerate(x):
-            if item.__class__ in (list, dict) and _item(y, k) is not item:
-                yield item
+    known = [c for c in (*around.contents.containers, *reached) if c.__class__ in (list, dict)]
+    links = _open.links[-1] if _open.links else ()
+    return {id(c): c for c in (*known, *(x for link in links for x in link.pair))}
 
 
 def after_branch(
-    around: Surroundings, ends: Sequence[Sequence[Any]], values: Sequence[Any], unread: Sequence[bool]
+    around: Surroundings, ends: tuple[Moment, Moment], values: Sequence[Any], unread: Sequence[bool]
 ) -> list[Any]:
     """What variables hold after a branch, of what they hold at the ends of its sides, and copies of what they may."""
-    ways = list(zip(*ends, values, strict=True))
-    if not any(True for p in ways for _ in positions(*p)):
+    if not any(map(_has_containers, values)) and not around.contents.containers:
         return list(values)
     known = known_to(around)
-    results = [a if a is b and id(a) in known else x for a, b, x in ways]
-    read = [(a, b, x) for (a, b, _), x, out in zip(ways, results, unread, strict=False) if not out]
-    link([p for way in read for p in positions(*way)], known.values())
+    results = _Ways(*ends, known).settled(values)
+    read = [(*way, not out) for *way, out in zip(*(e.values for e in ends), results, unread, strict=False)]
+    found = positions(ends, _roots([((a, b), x) for a, b, x, is_read in read if is_read], known, 2))
+    linked = _linked()
+    _link(found, {pair for way in (0, 1) for pair in meeting(found, way, linked)})
     return results
 
 
-def after_loop(
-    around: Surroundings, begins: Sequence[Any], ends: Sequence[Any], values: Sequence[Any], changed: Sequence[Any]
-) -> list[Any]:
-    """What variables hold after a loop, of what they hold before it and after an iteration, and of copies of that.
+def after_loop(around: Surroundings, moments: tuple[Moment, Moment, Moment], values: Sequence[Any]) -> list[Any]:
+    """What variables hold after a loop, of what they hold before it, at the start of an iteration and at its end.
 
-    An iteration has `changed` some of these objects: the next one would change others with them.
+    What an iteration changes may be the same as something else that it has another object for.
     """
-    ways = list(zip(begins, ends, values, strict=True))
-    if not any(True for p in ways for _ in positions(*p)):
+    before, start, end = moments
+    if not any(map(_has_containers, values)) and not around.contents.containers:
         return list(values)
     known = known_to(around)
-    results = [a if a is b and id(a) in known and x.__class__ is a.__class__ else x for a, b, x in ways]
-    met = [p for (a, b, _), x in zip(ways, results, strict=True) for p in positions(a, b, x)]
-    link(met, known.values(), changed)
+    results = _Ways(before, end, known).settled(values)
+    ways = zip(before.values, start.values, end.values, strict=True)
+    found = positions(moments, _roots(zip(ways, results, strict=True), known, 3))
+    pairs = _met_in_some_iteration(found)
+    changed = start.changed_until(end)
+
+    def is_stale(a: Position, b: Position) -> bool:
+        return a.ways[1] is not b.ways[1] and not changed.isdisjoint((id(a.ways[1]), id(b.ways[1])))
+
+    _link(found, pairs, is_stale)
     return results
 
 
-def stood_for(begins: Sequence[Any], starts: Sequence[Any], ends: Sequence[Any], changed: Sequence[Any]) -> list[Any]:
-    """The objects from before a loop for which those have stood that an iteration has `changed`, in it or a later one.
+def _met_in_some_iteration(found: Sequence[Position]) -> set[tuple[int, int]]:
+    """The places that may hold one object after a number of iterations: an iteration moves it from others to them."""
+    linked = _linked()
+    pairs = {pair for way in (0, 2) for pair in meeting(found, way, linked)}
+    leads: dict[int, list[int]] = {}  # from where an iteration takes an object, to where it leaves it
+    for k, p in enumerate(found):
+        for x in (id(p.ways[2]), *linked.get(id(p.ways[2]), ())):
+            leads.setdefault(x, []).append(k)
+    waiting = list(pairs)
+    while waiting:
+        a, b = waiting.pop()
+        for k in leads.get(id(found[a].ways[1]), ()):
+            for j in leads.get(id(found[b].ways[1]), ()):
+                pair = (min(k, j), max(k, j))
+                if k != j and pair not in pairs:
+                    pairs.add(pair)
+                    waiting.append(pair)
+    return pairs
 
-    At its `starts` an iteration has other objects in their place; it may leave one under the name of another.
-    """
-    places = [p for way in zip(begins, ends, starts, strict=True) for p in positions(*way)]
-    found: dict[int, Any] = {}
-    open_ = [p for p in places if any(p[2] is c for c in changed)]
-    while open_:
-        begin, end, _ = open_.pop()
-        if id(begin) not in found:
-            found[id(begin)] = begin
-            open_ += [p for p in places if p[2] is end]
-    return list(found.values())
+
+def _has_containers(x: Any) -> bool:
+    return is_container(x) or (isinstance(x, tuple) and any(map(_has_containers, x)))
 
 
-def changed_since(begun: ContainerSnapshot) -> list[tuple[Any, Any]]:
-    """The lists and dicts that hold something else than they did, and what they held."""
-    return [(c, was) for c, was in begun.saved if not same_contents(contents_of(c), was)]
+def _roots(ways: Iterable[tuple[tuple[Any, ...], Any]], known: dict[int, Any], n: int) -> Iterable[Any]:
+    return [*ways, *(((c,) * n, c) for c in known.values())]
 
 
-def link(found: Iterable[Position], known: Iterable[Any], changed: Sequence[Any] = ()) -> None:
-    """Link what may be one object, of the positions after a branch or loop and the objects that were `known` before."""
+class _Ways(NamedTuple):
+    """The two ways through a branch or loop, and the objects that were there before, by identity."""
+
+    first: Moment
+    second: Moment
+    known: dict[int, Any]
+
+    def settled(self, values: Sequence[Any]) -> list[Any]:
+        """The values after it, with what is one known object on both ways in place of copies; in what is known, too."""
+        for c in self.known.values():
+            _with_items(c, self._settled_items(c, c, c))
+        return [
+            self._settled(*way) for way in zip(self.first.values, self.second.values, values, strict=True)
+        ]
+
+    def _settled(self, a: Any, b: Any, x: Any) -> Any:
+        if a is b and id(a) in self.known and x.__class__ is a.__class__:
+            return a
+        if id(x) in self.known or x.__class__ not in (list, dict, tuple):
+            return x
+        new = self._settled_items(a, b, x)
+        return tuple(new.values()) if x.__class__ is tuple else _with_items(x, new)
+
+    def _settled_items(self, a: Any, b: Any, x: Any) -> dict[Any, Any]:
+        first, second = self.first.items(a), self.second.items(b)
+        return {k: self._settled(first.get(k), second.get(k), v) for k, v in items_of(x).items()}
+
+
+def _with_items(x: Any, new: dict[Any, Any]) -> Any:
+    for k, v in items_of(x).items():
+        if new[k] is not v:
+            x[k] = new[k]
+    return x
+
+
+def refuse_appended(around: Surroundings, appended: Iterable[Any], values: Iterable[Any]) -> None:
+    """Raise where a compiled loop appends a list or dict that has another name: a list that it builds has copies."""
+    reached = [v for _, v in around.reachable.slots]
+    reached += [v for _, held in around.reachable.objects for v in held.values()]
+    others = Moment([*around.before, *values, *reached, *(c for _, c, _ in around.reachable.containers)])
+    put = Moment(appended)
+    if not others.containers.keys().isdisjoint(put.containers):
+        raise Untraceable(
+            "a compiled loop appends a list or dict that has another name, or is in another one: append a copy, as in "
+            f"rows.append(list(row)), or the numbers themselves{at(user_location())}"
+        )
+
+
+def _linked() -> dict[int, set[int]]:
+    """What may be one object, by identity, as branches and loops before have it."""
+    found: dict[int, set[int]] = {}
+    for link in _open.links[-1] if _open.links else ():
+        a, b = map(id, link.pair)
+        found.setdefault(a, set()).add(b)
+        found.setdefault(b, set()).add(a)
+    return found
+
+
+def _link(
+    found: Sequence[Position],
+    pairs: Iterable[tuple[int, int]],
+    is_stale: Callable[[Position, Position], bool] = lambda a, b: False,
+) -> None:
+    """Link what is in places that may hold one object, as long as there are two."""
     if not _open.links:
         return
-    places = [*found, *((c, c, c) for c in known)]
-    before = [(after, other, False) for *ways, after in places for x in ways for other in _linked(x)]
-    for a, b, stale in (*_uncertain(places, set(map(id, changed))), *before):
-        _add(a, b, stale)
-
-
-def _uncertain(places: Sequence[Position], changed: set[int]) -> Iterator[tuple[Any, Any, bool]]:
-    """Those afterwards that are one object on one way and not on the other, and whether one was changed before."""
-    for way in (0, 1):
-        groups: dict[int, list[Position]] = {}
-        for position in places:
-            if position[way].__class__ in (list, dict):
-                groups.setdefault(id(position[way]), []).append(position)
-        for group in groups.values():
-            stale = not changed.isdisjoint(id(x) for position in group for x in position[:2])
-            first, *rest = {id(p[2]): p[2] for p in group}.values()
-            yield from ((first, x, stale) for x in rest)
-
-
-def _add(a: Any, b: Any, stale: bool) -> None:
     links = _open.links[-1]
-    if a is b or a.__class__ is not b.__class__ or any({id(a), id(b)} == set(map(id, x.pair)) for x in links):
-        return
+    known = {frozenset(map(id, link.pair)): link for link in links}
     _note(links)
-    links.append(_Link(a, b, stale))
+    for a, b in sorted(pairs):
+        x, y = found[a].after, found[b].after
+        key, stale = frozenset((id(x), id(y))), is_stale(found[a], found[b])
+        if x is y or x.__class__ is not y.__class__ or (key in known and not (stale and not known[key].stale)):
+            continue
+        if key in known:
+            links.remove(known[key])
+        known[key] = _Link(x, y, stale)
+        links.append(known[key])

@@ -155,7 +155,7 @@ class Surroundings:
 
     def unknown(self) -> list[Change]:
         """What was changed that is not handed on."""
-        changes = [*self.reachable.changes(), *self.log.changes()]
+        changes = [*self.reachable.changes({p.key for p in self.scratch.places}), *self.log.changes()]
         by_key = {c.place.key: c for c in changes}
         by_key.update((c.place.key, c) for c in changes if c.grows)
         more = self.scratch.unknown(c.place for c in changes)

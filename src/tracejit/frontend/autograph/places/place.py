@@ -165,6 +165,26 @@ class ItemPlace:
             self.kind.__setitem__(self.owner, self.item, value)
 
 
+class ObjectPlace:
+    """A list or dict itself, whichever names it has: what it holds is handed on."""
+
+    __slots__ = ("name", "held")
+
+    def __init__(self, name: str, held: Any):
+        self.name: str = name
+        self.held = held
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return id(self.held), "itself"
+
+    def get(self) -> Any:
+        return self.held
+
+    def set(self, value: Any) -> None:
+        """It stays that object."""
+
+
 def _held_once(places: Sequence[Place]) -> set[int]:
     """Which arrays of NumPy's nothing knows but one of these places, by identity."""
     held = [(x, n) for x, n in map(_holders, places) if x.__class__ is np.ndarray and x.base is None]

@@ -27,7 +27,7 @@ from ..values.growing import Growing
 from ..values.kinds import UNSET, is_undefined, traced
 from ..values.stacked import Stacked
 from ..values.weak import Weak
-from .place import AttributePlace, ClosureCell, GlobalName, ItemPlace, Place
+from .place import AttributePlace, ClosureCell, GlobalName, ItemPlace, ObjectPlace, Place
 
 #: So many objects are looked at from one body: who reaches more than that reaches the whole program.
 LIMIT = 2000
@@ -158,8 +158,8 @@ class Reachable:
 
     # ---- afterwards -------------------------------------------------------------------------------------
 
-    def changes(self) -> Iterator[Change]:
-        """Where numbers have come to."""
+    def changes(self, forgotten: Collection[Any] = ()) -> Iterator[Change]:
+        """Where numbers have come to; variables with the keys `forgotten` are not handed on, what they stood for is."""
         for place, value in self.slots:
             now = place.get()
             if now is not value and _has_number(now):
@@ -174,7 +174,8 @@ class Reachable:
             if where is not None and not same_contents(now, before):
                 if any(_counts(container, *pair) for pair in _other_items(now, before)):
                     grows = container.__class__ in (list, Growing, Stacked) and len(now) > len(before)
-                    yield Change(where(), grows)
+                    place = where()
+                    yield Change(ObjectPlace(place.name, container) if place.key in forgotten else place, grows)
 
     def foreign(self, handed_on: Collection[int] = ()) -> Any:
         """A set, array or the like, neither list nor dict, that was changed; None where none was.
