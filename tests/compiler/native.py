@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from compiler import parts
-from tracejit.compiler.codegen import Emitted, emit, llvm, matmul
+from tracejit.compiler.codegen import llvm, matmul
+from tracejit.compiler.codegen.program import Emitted, emit
 from tracejit.compiler.codegen.writing.kernel_calls import SHARED
 from tracejit.compiler.loopir import interpreter as loopinterp
 from tracejit.compiler.loopir.ir import Combine, Compute, Load, Nest, Program, Store

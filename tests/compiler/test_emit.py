@@ -32,7 +32,8 @@ from compiler.native import (
     softmax_program,
 )
 from tracejit.compiler import codegen as emit_package
-from tracejit.compiler.codegen import emit, llvm
+from tracejit.compiler.codegen import llvm
+from tracejit.compiler.codegen.program import emit
 from tracejit.compiler.codegen.routine import MAX_LOOPS
 from tracejit.compiler.loopir.ir import Fail, Load, Nest, Program, Store
 from tracejit.compiler.loopir.operands import Axis, Buffer, Const

@@ -25,7 +25,7 @@ from compiler.native import (
     op,
     result,
 )
-from tracejit.compiler.codegen import emit
+from tracejit.compiler.codegen.program import emit
 from tracejit.compiler.loopir.ir import (
     Allocate,
     Call,

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from compiler.native import F8, I8, N, Native, at, given, local, op, result
-from tracejit.compiler.codegen import emit, poll
+from tracejit.compiler.codegen import poll
+from tracejit.compiler.codegen.program import emit
 from tracejit.compiler.loopir.ir import Call, If, Load, Nest, Program, Store, While
 from tracejit.compiler.loopir.operands import Axis, Buffer, Const, View
 from tracejit.compiler.loopir.statement import Statement

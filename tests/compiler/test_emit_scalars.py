@@ -28,7 +28,7 @@ from compiler.native import (
     same,
     unary_program,
 )
-from tracejit.compiler.codegen import emit
+from tracejit.compiler.codegen.program import emit
 from tracejit.compiler.loopir.ir import Load, Nest, Program, Store
 from tracejit.compiler.loopir.operands import Axis
 from tracejit.compiler.loopir.scalar_ops import SCALAR_OPS

@@ -8,7 +8,7 @@ import pytest
 from checks.levels import derived
 from checks.loop_programs import PROGRAMS
 from tracejit.compiler import pipeline
-from tracejit.compiler.codegen import emit
+from tracejit.compiler.codegen.program import emit
 from tracejit.compiler.loopir.ir import Compute, HostCall, If, Nest, Program, Size_, Store, While
 from tracejit.compiler.loopir.operands import Axis, Buffer, Const, Index, View
 from tracejit.compiler.loopir.parser import parse

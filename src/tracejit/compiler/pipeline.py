@@ -23,9 +23,10 @@ from ..runtime.compiled import CompiledObject
 from ..runtime.signature import Signature
 from ..runtime.threads.state import NAME as POOL
 from . import report
-from .codegen import Emitted, emit, llvm, parts
+from .codegen import llvm, parts
 from .codegen.machines import Unit
 from .codegen.poll import quick
+from .codegen.program import Emitted, emit
 from .codegen.threads import thread_pool
 from .codegen.writing.kernel_calls import library_kernels
 from .graph.passes import GRAPH_PASSES

@@ -1,7 +1,3 @@
 """Loop programs as LLVM text: explicit vectors, one function per kernel, one entry. Strings only; LLVM is
 not imported.
 """
-
-from .program import Emitted, emit
-
-__all__ = ["Emitted", "emit"]

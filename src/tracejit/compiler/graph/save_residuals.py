@@ -12,7 +12,7 @@ from ...core.ir.graph import Graph, Node, Value, regions
 from ...core.tracing.forms import BranchForm
 from ...core.tracing.loop_form import LoopForm
 from ...core.tracing.prune import prune
-from ..lowering.builder import LOCAL_ELEMENTS
+from ..loopir import LOCAL_ELEMENTS
 from ..report import REWRITES, fired, wants
 from .loop_cse import Matcher, size_atoms, whole_copy
 from .rematerialize import (

@@ -17,7 +17,7 @@ from ...core.ir.graph import Constant
 from ...core.spec import TensorSpec
 from ..codegen import math
 from ..hostcalls import spelled
-from ..loopir import complexes
+from ..loopir import LOCAL_ELEMENTS, complexes
 from ..loopir import slice_regions as boxes
 from ..loopir.complexes import Pair, Val, lifted
 from ..loopir.ir import Allocate, Combine, Compute, Fail, HostCall, Load, Nest, Size_, Store
@@ -30,7 +30,6 @@ from .views import Moving, View
 
 BOOL, INT64 = np.dtype(bool), np.dtype(np.int64)
 FLOAT16, FLOAT32 = np.dtype(np.float16), np.dtype(np.float32)
-LOCAL_ELEMENTS = 32
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:
