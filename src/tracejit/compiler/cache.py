@@ -3,9 +3,9 @@
 A graph that is met again is looked for in three places. With the graph itself is its executable, loaded and linked,
 by the settings that shape code. In this process's memory is the object, by everything its code depends on:
 `cache_key`. On disk is the same under the same key, for every process. An executable belongs to its graph, since it
-holds constants; an object has none, and serves every graph with its text, loaded once. What is higher up (a trace of
-a function, a gradient's two parts, a model loaded from a file) keeps graphs, and with them all this; what belongs to
-no graph is in ``kernels``.
+holds constants; an object has none, and serves every graph that differs in these alone, loaded once. What is higher
+up (a trace of a function, a gradient's two parts, a model loaded from a file) keeps graphs, and with them all this;
+what belongs to no graph is in ``kernels``.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def compile_graph(graph: Graph) -> Executable:
 
 def _links(graph: Graph, made: CompiledObject) -> tuple[list[np.ndarray], list[Any]]:
     """The constants, library kernels and Python functions that the object code names."""
-    table = text.constants(graph)
-    return [table[k] for k in made.constants], called_functions(made)
+    arrays = list(text.constants(graph).values())
+    return [arrays[k] for k in made.constants], called_functions(made)
 
 
 def called_functions(made: CompiledObject) -> list[Any]:
@@ -92,7 +92,7 @@ def cache_key(graph: Graph) -> str:
     parts = (
         FORMAT,
         code_digest(),
-        text.to_text(graph),
+        text.without_contents(graph),
         cpu.host().key,
         llvm_version(),
         str(settings.current().shaping),

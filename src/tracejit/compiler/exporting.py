@@ -100,10 +100,10 @@ def _compiled(
     workspace = reduce(larger, (one.workspace for one, _ in sources))
     made = replace(made, workspace=workspace, entry=interface.entry, functions=())
     interface = replace(interface, work=work_bytes(workspace))
-    table = text.constants(graph)
+    arrays = list(text.constants(graph).values())
     data = {
-        f"{interface.name}.constant{k}": np.ascontiguousarray(table[key]).tobytes()
-        for k, key in enumerate(made.constants)
+        f"{interface.name}.constant{k}": np.ascontiguousarray(arrays[number]).tobytes()
+        for k, number in enumerate(made.constants)
     }
     try:
         image = _linked(made, interface, sources, data, targets)

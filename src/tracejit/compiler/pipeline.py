@@ -6,7 +6,7 @@ Where objects are kept, so that what is met again is not compiled again, is said
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -154,7 +154,7 @@ def source(
     emitted = emit(program, machine() if target is None else Target.of(target.features))
     report.done(report.PASSES, "emit", start)
     report.show(report.LLVM, lambda: emitted.text)
-    made = _object(graph, program, emitted, b"", tuple(constants))
+    made = _object(graph, program, emitted, b"", constants)
     return made, Unit(emitted.text, level(program), hoisted=True)
 
 
@@ -184,7 +184,7 @@ def timed(graph: Graph) -> Timed:
         program, constants = _lowered(graph)
         counted = insert_clocks(program, len(constants))
         emitted = emit(program, machine())
-        made = _object(graph, program, emitted, b"", tuple(constants))
+        made = _object(graph, program, emitted, b"", constants)
         image = parts.compiled(Unit(emitted.text, level(program), hoisted=True), made.entry)
     return Timed(replace(made, image=image), program, list(constants.values()), counted)
 
@@ -218,9 +218,9 @@ def _points(nest: Nest) -> float:
 
 
 def _object(
-    graph: Graph, program: Program, emitted: Emitted, image: bytes, constants: tuple[str, ...]
+    graph: Graph, program: Program, emitted: Emitted, image: bytes, constants: Iterable[str]
 ) -> CompiledObject:
-    atoms = entry_atoms(graph)
+    atoms, numbers = entry_atoms(graph), {key: k for k, key in enumerate(text.constants(graph))}
     signature = Signature(
         tuple((v.spec.dtype, v.spec.shape) for v in graph.inputs),
         tuple((v.spec.dtype, shape) for v, shape in zip(graph.outputs, program.output_shapes, strict=True)),
@@ -236,7 +236,7 @@ def _object(
         program.messages,
         any(_calls_python(s) for s in statements),
         program.name,
-        constants,
+        tuple([numbers[key] for key in constants]),
         emitted.functions,
         any(isinstance(s, (Allocate, Grow)) for s in statements),
     )

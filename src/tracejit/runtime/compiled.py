@@ -34,6 +34,10 @@ class CompiledObject:
         As for `Executable`.
     entry : str
         The symbol of the entry.
+    constants : tuple of int
+        The arrays that it reads, by their places among those of its graph.
+    functions : tuple of str
+        The library kernels and Python functions that it calls.
     allocates : bool
         It asks for memory while it runs.
     """
@@ -44,7 +48,7 @@ class CompiledObject:
     messages: tuple[Message, ...] = ()
     polls: bool = False
     entry: str = "entry"
-    constants: tuple[str, ...] = ()
+    constants: tuple[int, ...] = ()
     functions: tuple[str, ...] = ()
     allocates: bool = False
 

@@ -102,6 +102,21 @@ def constants(graph: Graph) -> dict[str, np.ndarray]:
     return {a.key: a.array for _, n in walk(graph) for a in n.attrs.values() if isinstance(a, Constant)}
 
 
+#: How contents are named in a text.
+_CONTENTS = r"#[0-9a-f]{24}"
+
+
+def without_contents(graph: Graph) -> str:
+    """The text in which arrays of several elements are counted, not named: all that code depends on.
+
+    Code holds the one number of an array that has no more, and reads others where they are. The count is their place
+    in `constants`; what is equal has one.
+    """
+    counts = {f"#{key}": f"#{k}" for k, (key, array) in enumerate(constants(graph).items()) if array.size > 1}
+    text = to_text(graph)
+    return re.sub(_CONTENTS, lambda found: counts.get(found[0], found[0]), text) if counts else text
+
+
 # ---- reading --------------------------------------------------------------------------------------------
 
 
