@@ -73,8 +73,8 @@ _alive: weakref.WeakSet[Surroundings] = weakref.WeakSet()
 
 
 def references_to(x: Any) -> int:
-    """How often `x` is referred to by what may take back a branch or loop."""
-    return sum(s.references_to(x) for s in list(_alive))
+    """How often `x` is referred to by what may take back a branch or loop that is over; one that is not needs it."""
+    return sum(s.references_to(x) for s in list(_alive) if not s.is_open)
 
 
 def uncertain() -> Surroundings | None:
@@ -111,6 +111,7 @@ class Surroundings:
         self.handed_on: set[int] = set()  # objects built on lists and dicts that go on with the variables
         self.log: MutationLog = MutationLog()
         self.arrays: Log = Log()
+        self.is_open: bool = False  # while a body is traced that may start from here again
         _alive.add(self)
         remember(self, lambda: self.rollback)
 
@@ -122,12 +123,14 @@ class Surroundings:
         return sum(c is x for c in kept) + reached.knows(x)
 
     def __enter__(self) -> Surroundings:
+        self.is_open = not self.certain
         self.log.__enter__()
         self.arrays.__enter__()
         _open.around.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self.is_open = False
         _open.around.pop()
         self.arrays.__exit__()
         self.log.__exit__()
