@@ -420,3 +420,37 @@ def rows_of_one_list(x):
 def test_a_loop_must_append_copies_of_lists(f):
     with pytest.raises(tf.TracejitError, match=r"append a copy, as in rows.append(.|\n)*test_shared_lists.py"):
         tf.function(f)(POINTS[0])
+
+
+def asked_after_a_branch(x):
+    a, b = [x[0]], [x[1]]
+    if x[0] > 0:
+        b = a
+    return x[1] * (2.0 if a is b else 3.0)
+
+
+def asked_in_the_next_iteration(x):
+    a, b, s = [x[0]], [x[1]], x[2]
+    for v in x:
+        s = s + v * (1.0 if a is not b else 5.0)
+        b = a
+    return s
+
+
+@pytest.mark.parametrize("f", [asked_after_a_branch, asked_in_the_next_iteration])
+def test_whether_they_are_one_object_is_asked_of_python(f):
+    with pytest.raises(tf.TracejitError, match=r"are the same object is known only(.|\n)*test_shared_lists.py"):
+        tf.function(f)(POINTS[0])
+
+
+def test_objects_that_no_branch_has_bound_may_be_compared():
+    def f(x):
+        a, b = [x[0]], [x[1]]
+        c, s = a, x[0]
+        for v in x:
+            if v > 0:
+                s = s + (v if a is c else 0.0) + (v * 3.0 if a is not b else 0.0)
+            a[0] = s
+        return s + (a[0] if c is a is not b else b[0])
+
+    assert [float(tf.function(f)(x)) for x in POINTS] == pytest.approx([float(f(x)) for x in POINTS])

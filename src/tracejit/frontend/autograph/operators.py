@@ -29,6 +29,7 @@ from .builtins import subject_of
 from .calls import callee, eager_callee
 from .changing import in_place_method
 from .flow.raised import raising, trying
+from .flow.shared_lists import is_same
 from .flow.surroundings import Surroundings
 from .flow.unrolling import written_out
 from .items import item_of
@@ -118,8 +119,8 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
-    "is": operator.is_,
-    "is not": operator.is_not,
+    "is": is_same,
+    "is not": lambda a, b: not is_same(a, b),
     "in": contains,
     "not in": lambda a, b: not_(contains(a, b)),
 }

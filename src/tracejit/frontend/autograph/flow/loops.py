@@ -146,6 +146,7 @@ class _LoopVariables:
         self.before = Moment(around.before, around.contents.containers)
         self.began: Moment = self.before  # of an iteration
         self.end: Moment = self.before
+        self.compares = False  # asks whether lists or dicts are the same object
         now = tracer()
         self.sizes = 0 if now is None else now.trips.used  # so many have names before the loop
 
@@ -201,6 +202,7 @@ class _LoopVariables:
         self.start(carried)
         begun = ContainerSnapshot(self.around.contents.containers)
         self.began = Moment(self.around.places.get(), self.around.contents.containers)
+        compared = shared_lists.compared()
         try:
             self.steps.body(i, [self.arrays.row(k, r, i) for k, r in enumerate(rows)])
         except MergedTensor as error:
@@ -212,6 +214,7 @@ class _LoopVariables:
         shared_lists.check()
         values = self.around.places.get()
         self.end = self.began.later(values)
+        self.compares |= shared_lists.compared() > compared
         now = tracer()
         assert now is not None
         inside = now.trips.since(self.sizes)
@@ -251,7 +254,9 @@ class _LoopVariables:
         """Whether there is another iteration."""
         assert self.steps.test is not None
         self.start(carried)
+        compared = shared_lists.compared()
         answer = self.steps.test()
+        self.compares |= shared_lists.compared() > compared
         return truth(answer) if traced(answer) else as_tensor(bool(answer))
 
     def results(self, outputs: Results) -> list[Any]:
@@ -263,7 +268,8 @@ class _LoopVariables:
             r += more
         pairs = zip(self.names, self.around.before, self.end.values, strict=True)
         self.before.values = [end if n.unset else before for n, before, end in pairs]
-        return shared_lists.after_loop(self.around, (self.before, self.began, self.end), results)
+        moments = (self.before, self.began, self.end)
+        return shared_lists.after_loop(self.around, moments, results, self.compares)
 
 
 __all__ = ["LoopTypeChanged", "Steps", "run_loop"]

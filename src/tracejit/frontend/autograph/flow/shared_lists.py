@@ -39,9 +39,16 @@ _CHANGED = (
 )
 
 
+_COMPARED = (
+    "whether two lists or dicts are the same object is known only when the compiled function runs, as a branch or loop "
+    "has bound a name to one: keep that in a number of its own, or bind the name before"
+)
+
+
 class _Open(threading.local):
     def __init__(self) -> None:
         self.links: list[list[_Link]] = []
+        self.compared: int = 0  # so many lists and dicts were found to be other objects
 
 
 _open = _Open()
@@ -60,6 +67,20 @@ class Links:
                 check()
         finally:
             _open.links.pop()
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """``a is b``; raises Untraceable where only the running program knows."""
+    if a is not b and _open.links and is_container(a) and is_container(b):
+        _open.compared += 1
+        if id(b) in _linked().get(id(a), ()):
+            raise Untraceable(_COMPARED + at(user_location()))
+    return a is b
+
+
+def compared() -> int:
+    """How often two lists or dicts were found to be different objects, so far."""
+    return _open.compared
 
 
 def check() -> None:
@@ -131,10 +152,12 @@ def after_branch(
     return results
 
 
-def after_loop(around: Surroundings, moments: tuple[Moment, Moment, Moment], values: Sequence[Any]) -> list[Any]:
+def after_loop(
+    around: Surroundings, moments: tuple[Moment, Moment, Moment], values: Sequence[Any], compares: bool
+) -> list[Any]:
     """What variables hold after a loop, of what they hold before it, at the start of an iteration and at its end.
 
-    What an iteration changes may be the same as something else that it has another object for.
+    What an iteration changes, or `compares` with another, may be the same as something that it has another object for.
     """
     before, start, end = moments
     if not any(map(_has_containers, values)) and not around.contents.containers:
@@ -145,6 +168,8 @@ def after_loop(around: Surroundings, moments: tuple[Moment, Moment, Moment], val
     found = positions(moments, _roots(zip(ways, results, strict=True), known, 3))
     pairs = _met_in_some_iteration(found)
     changed = start.changed_until(end)
+    if compares and any(found[a].ways[1] is not found[b].ways[1] for a, b in pairs):
+        raise Untraceable(_COMPARED + at(user_location()))
 
     def is_stale(a: Position, b: Position) -> bool:
         return a.ways[1] is not b.ways[1] and not changed.isdisjoint((id(a.ways[1]), id(b.ways[1])))

@@ -105,7 +105,7 @@ class Expressions(Rewriter):
         return at_line_of(operator("if_exp", node.test, thunk(node.body), thunk(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        plain = not asks(node) or always_python(node) or assigns(*node.comparators)
+        plain = not asks(node) or assigns(*node.comparators)
         self.generic_visit(node)
         if plain:
             return node
@@ -145,5 +145,7 @@ def is_literal(index: ast.expr) -> bool:
 
 
 def asks(node: ast.Compare) -> bool:
-    """Does Python ask for a truth value to work it out?"""
+    """Does Python ask for a truth value to work it out, or may what it says be known only when the program runs?"""
+    if always_python(node):
+        return not any(isinstance(x, ast.Constant) for x in (node.left, *node.comparators))
     return len(node.ops) > 1 or isinstance(node.ops[0], (ast.In, ast.NotIn))
