@@ -26,7 +26,7 @@ from .array_writers import fills_arrays, is_for_numpy
 from .arrays import FRESH, MAKING, copying, of_lists
 from .builtins import REPLACED
 from .changing import WRITING, into_out
-from .outside import telling
+from .outside import taking, telling
 from .source.expressions import asks, is_literal
 from .source.origins import LIBRARIES, is_users_class
 from .source.rewriting import eagerly_rewritten
@@ -91,7 +91,8 @@ def callee(f: Any, eager: bool = False) -> Any:
         if f in WRITING:
             return WRITING[f]
         made = MAKING.get(f, f) if eager else REPLACED.get(f) or MAKING.get(f) or telling(f) or copying(f)
-        return _constructor(made, eager) if made is f and isinstance(made, type) else made
+        made = _constructor(made, eager) if made is f and isinstance(made, type) else made
+        return made if eager else taking(made)
     if kind is MethodType:
         inner = f.__func__
         if not eager and (waiting := telling(f)) is not None:

@@ -429,6 +429,7 @@ def comprehension(iterable: Any, each: Callable[[Any], Any], keep: Callable[[Any
     """``[each(item) for item in iterable if keep(item)]``."""
     over = looped(iterable)
     if over is None:
+        refuse_taking(iterable)
         return [each(item) for item in iterable if keep is None or keep(item)]
     if is_size(over.length):
         items = list(over)

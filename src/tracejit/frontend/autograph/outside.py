@@ -20,6 +20,8 @@ _TELLING = frozenset(
     "write writelines flush debug info warning error critical exception log".split()
 )  # of files and of loggers
 
+_ASKING = frozenset("isinstance id type callable hasattr getattr repr str iter print".split())
+
 
 def print_(
     *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
@@ -62,6 +64,20 @@ def refuse_taking(iterator: Any) -> None:
             f"taking an item of a {type(iterator).__name__}",
             "loop over the items themselves, or stack them and index the tensor",
         )
+
+
+def taking(f: Any) -> Any:
+    """What to call in place of a function of Python's that may take items of its arguments, as ``list`` does."""
+    around = uncertain()
+    if around is None or not around.reachable.iterators or getattr(f, "__name__", "") in _ASKING:
+        return f
+    return functools.partial(_taking, f)
+
+
+def _taking(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    for x in args:
+        refuse_taking(x)
+    return f(*args, **kwargs)
 
 
 def telling(f: Any) -> Any:

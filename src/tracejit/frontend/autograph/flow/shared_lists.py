@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ....core.errors import Untraceable, at, user_location
 from ....core.tracing.transaction import remember
-from ..values.contents import contents_of, same_contents
+from ..values.contents import same_contents
 from .moments import Moment, Position, is_container, items_of, meeting, positions
 from .surroundings import Surroundings, references_to
 
@@ -26,11 +26,11 @@ class _Link:
     def __init__(self, a: Any, b: Any, stale: bool):
         self.pair = (a, b)
         self.stale = stale  # one of the two was changed before, and the other not
-        self.contents = (contents_of(a), contents_of(b))
+        self.contents = (items_of(a), items_of(b))
         self.line = at(user_location())
 
     def changed(self) -> bool:
-        return not all(map(same_contents, map(contents_of, self.pair), self.contents))
+        return not all(map(same_contents, map(items_of, self.pair), self.contents))
 
 
 _CHANGED = (
@@ -132,9 +132,10 @@ def _note(links: list[_Link]) -> None:
 def known_to(around: Surroundings) -> dict[int, Any]:
     """The lists and dicts that were there before a branch or loop."""
     reached = [c for _, c, _ in around.reachable.containers]
-    known = [c for c in (*around.contents.containers, *reached) if c.__class__ in (list, dict)]
+    reached += [c for c, _ in around.reachable.others]
+    known = [c for c, _ in Moment((*around.before, *around.contents.containers, *reached)).containers.values()]
     links = _open.links[-1] if _open.links else ()
-    return {id(c): c for c in (*known, *(x for link in links for x in link.pair))}
+    return {id(c): c for c in (*known, *(x for link in links for x in link.pair)) if isinstance(c, (list, dict))}
 
 
 def after_branch(
@@ -222,22 +223,29 @@ class _Ways(NamedTuple):
         ]
 
     def _settled(self, a: Any, b: Any, x: Any) -> Any:
-        if a is b and id(a) in self.known and x.__class__ is a.__class__:
+        if a is b and id(a) in self.known and _of_one_kind(x, a):
             return a
-        if id(x) in self.known or x.__class__ not in (list, dict, tuple):
+        if id(x) in self.known or not isinstance(x, (list, dict, tuple)):
             return x
         new = self._settled_items(a, b, x)
-        return tuple(new.values()) if x.__class__ is tuple else _with_items(x, new)
+        return _with_items(x, new)
 
     def _settled_items(self, a: Any, b: Any, x: Any) -> dict[Any, Any]:
         first, second = self.first.items(a), self.second.items(b)
         return {k: self._settled(first.get(k), second.get(k), v) for k, v in items_of(x).items()}
 
 
+def _of_one_kind(a: Any, b: Any) -> bool:
+    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (list, dict))
+
+
 def _with_items(x: Any, new: dict[Any, Any]) -> Any:
-    for k, v in items_of(x).items():
-        if new[k] is not v:
-            x[k] = new[k]
+    other = {k: new[k] for k, v in items_of(x).items() if new[k] is not v}
+    if other and isinstance(x, tuple):
+        return x._make(new.values()) if hasattr(x, "_make") else tuple(new.values())
+    kind = dict if isinstance(x, dict) else list
+    for k, v in other.items():
+        kind.__setitem__(x, k, v)
     return x
 
 
@@ -278,7 +286,7 @@ def _link(
     for a, b in sorted(pairs):
         x, y = found[a].after, found[b].after
         key, stale = frozenset((id(x), id(y))), is_stale(found[a], found[b])
-        if x is y or x.__class__ is not y.__class__ or (key in known and not (stale and not known[key].stale)):
+        if x is y or not _of_one_kind(x, y) or (key in known and not (stale and not known[key].stale)):
             continue
         if key in known:
             links.remove(known[key])

@@ -101,6 +101,8 @@ def found_in_class(owner: Any, name: str) -> Any:
 def is_computed(owner: Any, attribute: str) -> bool:
     """Does a function say what an attribute is, or the array of which it is a view? Then it holds nothing itself."""
     found = found_in_class(owner, attribute)
+    if isinstance(owner, tuple) and attribute in getattr(type(owner), "_fields", ()):
+        return True  # what it holds never changes
     return found.__class__ is property or (isinstance(owner, np.ndarray) and attribute in ("T", "mT", "flat"))
 
 

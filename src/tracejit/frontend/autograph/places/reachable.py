@@ -7,10 +7,22 @@ Converted code announces what it assigns, see `mutations`; this finds what nobod
 from __future__ import annotations
 
 import functools
+import gc
+import weakref
 from array import array
 from collections import ChainMap, OrderedDict, UserDict, UserList, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from contextvars import ContextVar
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +55,21 @@ _OTHERS = (set, bytearray, deque, array, list, OrderedDict, dict)
 _HOLDERS = (SimpleNamespace, UserDict, UserList, ChainMap)
 _ENGINE = ("core", "ops", "compiler", "runtime", "frontend", "errors")
 
+#: What holds other objects, and the objects.
+_HOLDING: dict[type, Callable[[Any], Iterable[Any]]] = {
+    functools.partial: lambda x: (x.func, *x.args, *x.keywords.values()),
+    weakref.ref: lambda x: (x(),),
+    ContextVar: lambda x: (x.get(None),),
+    frozenset: iter,
+    **dict.fromkeys(
+        (
+            *(type({}.keys()), type({}.values()), type({}.items()), MappingProxyType, BuiltinMethodType),
+            *(MethodWrapperType, classmethod, staticmethod, type(functools.lru_cache(lambda: None))),
+        ),
+        gc.get_referents,
+    ),
+}
+
 #: How to name what holds something; None where a value has no place of its own.
 Where = Callable[[], Place] | None
 
@@ -70,6 +97,7 @@ class Reachable:
         self.objects: list[tuple[Any, dict[str, Any]]] = []
         self.containers: list[tuple[Where, Any, Any]] = []
         self.others: list[tuple[Any, Any]] = []
+        self.iterators: bool = False  # are there any?
         self._bytes = 0
         self._seen: dict[Any, Any] = {}  # by identity, and kept alive so that it is nobody else's
         waiting = [*((x, None) for x in more), *(pair for f in bodies for pair in self._of_function(f))]
@@ -103,13 +131,14 @@ class Reachable:
                 yield from ((ClosureCell("", c).get(), None) for c in x.__closure__ or ())
         elif kind is MethodType:
             yield from ((part, None) for part in (x.__self__, x.__func__))
-        elif kind is functools.partial:
-            yield from ((part, None) for part in (x.func, *x.args, *x.keywords.values()))
+        elif kind in _HOLDING:
+            yield from ((part, None) for part in _HOLDING[kind](x))
         elif kind is np.ndarray:
             self._bytes += x.nbytes
             if self._bytes < ARRAYS and x.dtype.kind != "O":
                 self.others.append((x, x.copy()))
         elif not isinstance(x, (ModuleType, Variable)):
+            self.iterators = self.iterators or isinstance(x, Iterator)
             if isinstance(x, _OTHERS) and not _is_built_on(kind):
                 self.others.append((x, _items(x)))
                 yield from _inner_items(x)
@@ -128,7 +157,8 @@ class Reachable:
             value = place.get()
             self.slots.append((place, value))
             yield value, functools.partial(_itself, place)
-        yield from ((x, None) for x in f.__defaults__ or ())
+        yield from ((x, None) for x in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()))
+        yield from ((x, functools.partial(_attribute, f, name)) for name, x in f.__dict__.items())
 
     def _of_class(self, kind: type) -> Iterator[tuple[Any, Where]]:
         """Its methods, and the lists and dicts that all of its objects share."""
@@ -171,11 +201,10 @@ class Reachable:
                     yield Change(_attribute(x, name), False)
         for where, container, before in self.containers:
             now = contents_of(container)
-            if where is not None and not same_contents(now, before):
+            if not same_contents(now, before):
                 if any(_counts(container, *pair) for pair in _other_items(now, before)):
                     grows = container.__class__ in (list, Growing, Stacked) and len(now) > len(before)
-                    place = where()
-                    yield Change(ObjectPlace(place.name, container) if place.key in forgotten else place, grows)
+                    yield Change(_place_of(container, where, forgotten), grows)
 
     def foreign(self, handed_on: Collection[int] = ()) -> Any:
         """A set, array or the like, neither list nor dict, that was changed; None where none was.
@@ -230,6 +259,13 @@ def _names_in(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if constant.__class__ is CodeType:
             yield from _names_in(constant)
+
+
+def _place_of(container: Any, where: Where, forgotten: Collection[Any]) -> Place:
+    place = None if where is None else where()
+    if place is not None and place.key not in forgotten:
+        return place
+    return ObjectPlace(container.__class__.__name__ if place is None else place.name, container)
 
 
 def _itself(place: Place) -> Place:
@@ -299,6 +335,8 @@ def _inner_items(x: Any) -> Iterator[tuple[Any, Where]]:
         kind = _kind_of(x)
         for item, value in dict.items(x) if isinstance(x, dict) else enumerate(kind.__iter__(x)):
             yield value, functools.partial(_itself, ItemPlace(kind, x, item))
+    elif isinstance(x, set):
+        yield from ((value, None) for value in set.__iter__(x))
 
 
 def _kind_of(x: Any) -> Any:
