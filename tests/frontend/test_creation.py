@@ -123,3 +123,21 @@ def test_a_step_of_zero_is_refused_eagerly_and_compiled(of):
 def test_a_range_names_itself_in_errors():
     with pytest.raises(TypeError, match=r"^range\(\) got an unexpected keyword argument 'bad'"):
         tf.range(bad=1)
+
+
+def test_a_range_may_span_more_than_its_dtype_holds():
+    bounds = (1136033460, -2110457150, -1849827689)
+    compiled = tf.function(lambda: tf.range(*bounds))
+    for r in (tf.range(*bounds), compiled(), tf.range(*map(tf.constant, bounds))):
+        assert r.dtype == tf.int32 and r.numpy().tolist() == list(range(*bounds))
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "got"),
+    [((0, 6), (0, -1, 3), (0, 2, 3)), ((0,), (0, -1), (0, 1)), ((2, 0, 3), (-1, 0), (6, 0)), ((3, 0), (0, -1), (0, 3))],
+)
+def test_an_open_size_of_no_elements_is_told_by_the_sizes_that_are_not_zero(given, wanted, got):
+    for f in (tf.reshape, tf.function(tf.reshape)):
+        assert f(tf.zeros(given), wanted).shape == got
+    with pytest.raises(ValueError, match="cannot reshape"):
+        tf.reshape(tf.zeros((0, 5)), (0, 2, -1))

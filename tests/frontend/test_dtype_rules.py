@@ -104,6 +104,17 @@ def test_rounding_of_quotients():
     same(lambda: tf.truncatemod(-7.5, 2.0), -1.5, "float32")
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_remainders_of_the_extreme_integers_are_those_of_exact_division(dtype):
+    ends = np.iinfo(dtype)
+    numbers = [int(ends.min), int(ends.min) + 1, -7, -1, 1, 2, int(ends.max)]
+    pairs = [(a, b) for a in numbers for b in numbers]
+    x, y = (C(list(side), dtype) for side in zip(*pairs, strict=True))
+    exact = [(abs(a) % abs(b)) * (1 if a > 0 else -1) for a, b in pairs]
+    same(lambda: tf.truncatemod(x, y), exact, dtype)
+    same(lambda: tf.math.floormod(x, y), [a % b for a, b in pairs], dtype)
+
+
 @pytest.mark.parametrize("name", ["xlogy", "xdivy", "xlog1py", "multiply_no_nan", "squared_difference"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_a_python_number_takes_the_dtype_of_what_it_meets(name, dtype):
@@ -216,3 +227,12 @@ def test_saturating_casts():
     same(lambda: tf.saturate_cast([300.0, -5.0, 7.5], "uint8"), [255, 0, 7], "uint8")
     same(lambda: tf.saturate_cast([300, -5], tf.int8), [127, -5], "int8")
     same(lambda: tf.saturate_cast([1e20, -1e20], tf.int32), [2147483520, -(2**31)], "int32")
+    same(lambda: tf.saturate_cast(C([1e4, -np.inf], tf.float16), tf.int32), [10000, -65504], "int32")
+
+
+@pytest.mark.parametrize("to", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("given", ["float16", "float32", "float64"])
+def test_saturating_casts_of_infinities_are_finite(given, to):
+    most = min(float(np.finfo(d).max) for d in (given, to))
+    same(lambda: tf.saturate_cast(C([np.inf, -np.inf, 1.5], given), to), [most, -most, 1.5], to)
+    assert np.isnan(tf.saturate_cast(C(np.nan, given), to))

@@ -584,3 +584,20 @@ def test_a_changed_list_or_dict_among_the_arguments_is_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert copying([one]) == 1.0
+
+
+def test_a_function_of_an_op_takes_what_the_op_takes():
+    x = tf.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    calls = (
+        (tf.matmul, (x, x), {"transpose_a": True}),
+        (tf.matmul, (x,), {"b": x, "transpose_b": True}),
+        (tf.reshape, (x, (3, -1)), {}),
+        (tf.concat, ([x, x], 1), {}),
+        (tf.transpose, (x, [1, 0]), {}),
+        (tf.cast, (x, tf.int32), {}),
+    )
+    for op, args, kwargs in calls:
+        compiled = tf.function(op)
+        assert compiled(*args, **kwargs).numpy().tolist() == op(*args, **kwargs).numpy().tolist(), op
+    with pytest.raises(TypeError, match="transposed_a"):
+        tf.function(tf.matmul)(x, x, transposed_a=True)

@@ -362,3 +362,20 @@ def test_a_number_of_reads_known_only_at_run_time():
         np.testing.assert_array_equal(step(ids).numpy(), whole)
         np.testing.assert_allclose(v.numpy(), before.numpy() - 0.5 * whole, rtol=1e-14)
     assert step.experimental_get_tracing_count() == 1
+
+
+def test_a_table_in_parts():
+    parts = [tf.Variable([[1.0, 2.0], [3.0, 4.0]]), tf.Variable([[5.0, 6.0]])]
+    ids = [2, 0, 2]
+
+    def loss():
+        return tf.reduce_sum(tf.nn.embedding_lookup(parts, ids) ** 2)
+
+    for f in (loss, tf.function(loss)):
+        with tf.GradientTape() as tape:
+            y = f()
+        first, second = tape.gradient(y, parts)
+        assert first.numpy().tolist() == [[2.0, 4.0], [0.0, 0.0]] and second.numpy().tolist() == [[20.0, 24.0]]
+    assert tf.nn.embedding_lookup(parts[:1], [1]).numpy().tolist() == [[3.0, 4.0]]
+    short = tf.nn.embedding_lookup([parts[0].read_value()], [1, 0], max_norm=1.0)
+    assert short.shape == (2, 2) and tf.norm(short, axis=1).numpy().tolist() == pytest.approx([1.0, 1.0])

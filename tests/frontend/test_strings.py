@@ -108,6 +108,8 @@ def test_strings_cut_up_joined_and_matched():
     assert s.substr("éa!", 1, 1, unit="UTF8_CHAR").numpy() == b"a"
     assert s.reduce_join([["a", "b"], ["c", "d"]], separator="-").numpy() == b"a-b-c-d"
     assert s.reduce_join([["a", "b"], ["c", "d"]], axis=0, keepdims=True).numpy().tolist() == [[b"ac", b"bd"]]
+    joined = [s.reduce_join([["a", "b"], ["c", "d"]], axis=axes).numpy() for axes in ([0, 1], [1, 0], None)]
+    assert joined == [b"acbd", b"abcd", b"abcd"]
     assert s.regex_replace("hello", "l(.)", r"<\1>").numpy() == b"he<l>o"
     assert s.regex_replace("aaa", "a", "b", replace_global=False).numpy() == b"baa"
     assert s.regex_replace("a.b", r"\.", r"<\0\\>").numpy() == rb"a<.\>b"

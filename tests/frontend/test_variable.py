@@ -35,6 +35,17 @@ def test_assigning():
     assert w.numpy() == 10.0
 
 
+def test_python_integers_are_assigned_to_variables_of_unsigned_ones():
+    v = tf.Variable([1, 2], dtype=tf.uint8)
+    v.assign([10, 20]).assign_add(5).assign_sub([1, 2])
+    assert v.dtype == tf.uint8 and v.numpy().tolist() == [14, 23]
+    tf.function(lambda: v.assign_add(2))()
+    assert v.numpy().tolist() == [16, 25]
+    for wrong in (-1, [0, 256], tf.constant(1), np.int64(1)):
+        with pytest.raises(TypeError):
+            v.assign_add(wrong)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_what_cannot_be_assigned_names_the_line(compiled):
     v, i = tf.Variable([1.0, 2.0]), tf.Variable([1, 2])

@@ -60,3 +60,10 @@ def test_systems_by_their_factor_and_named_results(run):
     both = run(lambda a: tf.linalg.slogdet(a))(tf.constant(a))
     assert both.sign.item() == 1.0
     np.testing.assert_allclose(both.log_abs_determinant.numpy(), np.linalg.slogdet(a)[1], rtol=1e-12)
+
+
+def test_a_tolerance_of_ranks_broadcasts_to_the_singular_values():
+    one = tf.linalg.diag([0.1, 0.2, 0.3])
+    assert tf.linalg.matrix_rank(one, tol=[[0.09], [0.19], [0.29], [0.31]]).numpy().tolist() == [3, 2, 1, 0]
+    assert tf.linalg.matrix_rank(tf.stack([one, one]), tol=[[0.09], [0.19]]).numpy().tolist() == [3, 2]
+    assert tf.function(tf.linalg.matrix_rank)(tf.stack([one, 10.0 * one]), 0.25).numpy().tolist() == [1, 3]

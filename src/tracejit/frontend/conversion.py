@@ -90,6 +90,8 @@ def asarray(value: Any, dtype: Any = None, copy: bool | None = None) -> Tensor:
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """`value` as `dtype`, in its shape, numbers that it does not hold taken as its nearest; DtypeError for strings.
 
+    Floats stay finite: infinities become the extreme numbers that both dtypes hold.
+
     Examples
     --------
     >>> import tracejit as tf
@@ -101,7 +103,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return ops.cast(x, dtype=wanted)
     if x.np_dtype.kind == "V":
         x = ops.cast(x, dtype=np.dtype(np.float32))
-    if np.can_cast(x.np_dtype, wanted):
+    if np.can_cast(x.np_dtype, wanted) and x.np_dtype.kind != "f":
         return ops.cast(x, dtype=wanted)
     low, high = _bounds(x.np_dtype, wanted)
     return ops.cast(ops.minimum(ops.maximum(x, low), high), dtype=wanted)
@@ -109,11 +111,12 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
 
 def _bounds(given: np.dtype, wanted: np.dtype) -> tuple[Any, Any]:
     """The extreme numbers of one dtype that both hold."""
-    low, high = DTYPES[wanted].min, DTYPES[wanted].max
+    low, high = (int(end) if wanted.kind in "iu" else float(end) for end in (DTYPES[wanted].min, DTYPES[wanted].max))
     if given.kind in "iu":
         own = np.iinfo(given)
         return max(int(own.min), int(low)), min(int(own.max), int(high))
-    ends = [np.asarray(end, given) for end in (low, high)]
+    most = float(np.finfo(given).max)
+    ends = [np.asarray(min(max(end, -most), most), given) for end in (low, high)]
     outside = [abs(int(end)) > abs(int(v)) for end, v in zip(ends, (low, high), strict=True)]
     first, last = (np.nextafter(e, given.type(0)) if o else e for e, o in zip(ends, outside, strict=True))
     return float(first), float(last)

@@ -168,7 +168,8 @@ def range(
     if not bounds[2][()]:
         raise ValueError(f"{STEP_OF_ZERO}{at(user_location())}")
     if wanted.kind != "f":
-        return constant(np.arange(*[b[()] for b in bounds], dtype=wanted))
+        numbers = [int(b) if b.dtype.kind in "iu" else b[()] for b in bounds]  # Python's do not overflow
+        return constant(np.arange(*numbers, dtype=wanted))
     exact = [known(b, wanted) if isinstance(b, float) else known(b) for b in (start, limit, delta)]
     first, last, step = (np.asarray(b, wanted)[()] for b in exact)
     count = max(int(np.ceil((last - first) / step)), 0)

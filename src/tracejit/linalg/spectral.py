@@ -163,8 +163,8 @@ def expm(input: Any, name: str | None = None) -> Tensor:
 def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """How many singular values of the matrices `a`, floats or complex, are more than `tol`; ``(...)`` of int32.
 
-    The default of `tol` is what rounding leaves of the largest one; `validate_args` is accepted and ignored.
-    ShapeError for vectors.
+    `tol` broadcasts to the singular values, ``(..., k)``: one for each matrix of a stack is of shape ``(..., 1)``. Its
+    default is what rounding leaves of the largest one; `validate_args` is accepted and ignored. ShapeError for vectors.
 
     Examples
     --------
@@ -175,8 +175,7 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
     x: Any = as_tensor(a)
     values: Any = ops.stop_gradient(svd(x, compute_uv=False))
     if tol is None:
-        longest = ops.reduce_max(values, axis=(-1,))
+        longest = ops.reduce_max(values, axis=(-1,), keepdims=True)
         tol = longest * (float(np.finfo(values.dtype).eps) * max(x.shape[-2:]))
-    limit = ops.cast(as_tensor(tol), dtype=values.dtype)
-    above = ops.greater(values, ops.reshape(limit, shape=(*limit.shape, 1)))
+    above = ops.greater(values, ops.cast(as_tensor(tol), dtype=values.dtype))
     return ops.reduce_sum(ops.cast(above, dtype=np.dtype(np.int32)), axis=(-1,))

@@ -14,6 +14,7 @@ from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.reductions import reduce_mean, reduce_sum, reduce_variance
+from ..frontend.state.variable import Variable
 from ..ops.elementwise.arithmetic import matched
 from ..random.generators import uniform
 
@@ -147,6 +148,8 @@ def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | 
 def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name: str | None = None) -> Tensor:
     """Rows of `params` by the numbers `ids`, of its dtype; with `max_norm` none is longer than that.
 
+    A list of tensors, arrays or Variables is one table in parts, one below the other.
+
     IndexError for a number beyond the end, DtypeError for what is no integer.
 
     Examples
@@ -157,12 +160,20 @@ def embedding_lookup(params: Any, ids: Any, max_norm: float | None = None, name:
     [[2.]
      [2.]], shape=(2, 1), dtype=float32)
     """
-    rows = ops.gather(params, ids, axis=0)
+    rows = ops.gather(_table(params), ids, axis=0)
     if max_norm is None:
         return rows
     axes = list(range(len(as_tensor(ids).shape), len(rows.shape)))
     norms = ops.sqrt(reduce_sum(ops.square(rows), axes, keepdims=True))
     return rows * max_norm / ops.maximum(norms, max_norm)
+
+
+def _table(params: Any) -> Any:
+    """The table that a list of its parts stands for."""
+    parts = params if isinstance(params, (list, tuple)) else []
+    if not parts or not all(isinstance(p, (Tensor, Variable, np.ndarray)) for p in parts):
+        return params
+    return parts[0] if len(parts) == 1 else ops.concat(*parts, axis=0)
 
 
 def weighted_moments(

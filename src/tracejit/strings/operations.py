@@ -17,7 +17,7 @@ from ..core.op import ops
 from ..core.spec import TEXT, as_dtype
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor, notify
-from ..ops.arrays.reduce import axes_of
+from ..ops.arrays.reduce import axes_of, one_axis
 from ..ops.prints import array_summary
 from ..ops.symbolic_values import size_of
 from ..ops.text_values import as_text, broadcast, computed, each, frozen, joined
@@ -126,6 +126,8 @@ def reduce_join(
 ) -> Tensor:
     """The strings `inputs` along `axis` (None: all) joined to one with `separator`; `keepdims` keeps the axes.
 
+    Several axes in a list are joined one after the other, the first one first.
+
     ShapeError for axes that are not there, DtypeError for numbers.
 
     Examples
@@ -136,6 +138,8 @@ def reduce_join(
     """
     text: Any = as_text(inputs)
     axes = axes_of(axis, len(text.shape))
+    if isinstance(axis, (list, tuple)):
+        axes = tuple(one_axis(a, len(text.shape)) for a in reversed(axis))
     others = [a for a in range(len(text.shape)) if a not in axes]
     shape = [1 if a in axes else d for a, d in enumerate(text.shape) if keepdims or a not in axes]
 

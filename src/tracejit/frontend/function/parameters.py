@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.errors import at, user_location
 from ...core.lazy import once
+from ...core.op import Op
 from ...core.tensor import Tensor
 from .methods import Method
 from .signature import ArgumentError, Call, conform, describe
@@ -57,8 +58,9 @@ class Parameters:
         self.name = name
         self.input_signature = input_signature
         self._arity = _plain_arity(f)
-        #: Does it only show another's signature? Then what a call leaves out or names may mean something to it.
-        self._wraps = hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
+        #: Does it only show another's signature? Then what a call leaves out or names may mean something to it, as
+        #: what comes before the attributes of an op by position does, or its names for them.
+        self._wraps = isinstance(f, Op) or hasattr(f.f if isinstance(f, Method) else f, "__wrapped__")
 
     @once
     def signature(self) -> inspect.Signature | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.arrays import python_kind
 from ...core.dtype import DTYPES, DType
 from ...core.errors import DtypeError, Location, ShapeError, at, user_location
 from ...core.op import ops
@@ -317,7 +318,8 @@ class Variable(ByPosition, TensorMethods):
         x = as_tensor(value)
         mine = self.spec.dtype
         if x.np_dtype != mine:
-            if isinstance(value, (Tensor, Variable)) or not _widens(x.np_dtype, mine):
+            fits = _widens(x.np_dtype, mine) or (mine.kind == "u" and python_kind(value) is int)
+            if isinstance(value, (Tensor, Variable)) or not fits:
                 raise DtypeError(
                     f"cannot {what} {x.spec} to {self.name!r} of {self.spec}: cast it first"
                     f"{at(user_location())}"

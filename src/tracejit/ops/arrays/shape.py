@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -78,11 +79,10 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     place = shape.index(-1)
     known = product(s for i, s in enumerate(shape) if i != place)
     total = x.size
-    if isinstance(known, int) and isinstance(total, int):
-        fits = known != 0 and total % known == 0
-    else:
-        fits = same(total // known * known, total)
-    if not fits:
+    if known == total == 0 and all(s.__class__ is int for s in (*x.shape, *shape)):
+        known, total = (math.prod(s for s in sizes if s > 0) for sizes in (shape, x.shape))
+    numbers = isinstance(known, int) and isinstance(total, int)
+    if not (known != 0 and total % known == 0 if numbers else same(total // known * known, total)):
         raise ShapeError(
             f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: {known} times the size that -1 stands for "
             f"must be {total}"

@@ -37,8 +37,12 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
     (-1, 1)
     """
     a, b = matched((x, y), {})[0]
-    if a.dtype.kind == "u":
-        return ops.mod(a, b)
+    if a.dtype.kind in "iu":
+        rest = ops.mod(a, b)  # signed as b, so that a difference to b is one of numbers of equal signs
+        if a.dtype.kind == "u":
+            return rest
+        other = ops.logical_and(ops.not_equal(rest, 0), ops.not_equal(ops.less(a, 0), ops.less(b, 0)))
+        return ops.where(other, ops.subtract(rest, b), rest)
     below = signbit(a)
     rest = ops.mod(ops.where(below, ops.negative(a), a), ops.abs(b))
     return ops.where(below, ops.negative(rest), rest)
