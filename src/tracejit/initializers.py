@@ -74,7 +74,7 @@ class Ones(Initializer):
 
 
 class Constant(Initializer):
-    """All `value`, or `value` itself when it is an array.
+    """All `value`, or `value` itself when it is an array; numbers in a row fill any shape of as many elements.
 
     Examples
     --------
@@ -87,7 +87,9 @@ class Constant(Initializer):
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        return tf.broadcast_to(tf.constant(self.value, dtype or float), shape=tf.as_shape(shape))
+        value, sizes = tf.constant(self.value, dtype or float), tf.as_shape(shape)
+        fills = len(value.shape) == 1 and math.prod(sizes) == value.shape[0]
+        return tf.reshape(value, sizes) if fills else tf.broadcast_to(value, shape=sizes)
 
 
 class Identity(Initializer):

@@ -141,3 +141,8 @@ def test_an_open_size_of_no_elements_is_told_by_the_sizes_that_are_not_zero(give
         assert f(tf.zeros(given), wanted).shape == got
     with pytest.raises(ValueError, match="cannot reshape"):
         tf.reshape(tf.zeros((0, 5)), (0, 2, -1))
+
+
+def test_an_axis_in_a_list_is_that_axis():
+    assert tf.expand_dims(tf.ones((2, 3)), [-1]).shape == (2, 3, 1)
+    assert tf.function(lambda x: tf.expand_dims(x, [0]))(tf.ones(2)).shape == (1, 2)

@@ -364,6 +364,11 @@ def test_a_number_of_reads_known_only_at_run_time():
     assert step.experimental_get_tracing_count() == 1
 
 
+def test_the_shape_of_the_whole_may_be_a_tensor():
+    rows = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([1]), tf.constant([3, 2]))
+    assert rows.shape == (3, 2) and rows.numpy().tolist() == [[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]]
+
+
 def test_a_table_in_parts():
     parts = [tf.Variable([[1.0, 2.0], [3.0, 4.0]]), tf.Variable([[5.0, 6.0]])]
     ids = [2, 0, 2]

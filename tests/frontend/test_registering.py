@@ -82,6 +82,24 @@ def test_a_rule_that_returns_too_much(cube):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+def test_grad_pass_through_of_what_assigns(compiled):
+    v, x = tf.Variable([1.0, 2.0]), tf.constant([3.0, 4.0])
+
+    def slopes(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = tf.grad_pass_through(v.assign)(x * x) * x
+            (first,) = tape.gradient(y, [x])
+        return first, outer.gradient(first, x)
+
+    first, second = (tf.function(slopes) if compiled else slopes)(x)
+    assert first.numpy().tolist() == [27.0, 48.0] and second.numpy().tolist() == [18.0, 24.0]
+    assert v.numpy().tolist() == [9.0, 16.0]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
 def test_grad_pass_through(compiled):
     def f(x):
         return tf.reduce_sum(tf.grad_pass_through(tf.round)(x) * 2.0)

@@ -137,6 +137,8 @@ def test_gather_along_batches(run):
         expected = np.stack([np.take(e, k, (axis or 1) % 3 - 1) for e, k in zip(x, i, strict=True)])
         assert found.numpy().tolist() == expected.tolist()
     two = run(lambda v, k: tf.gather(v, k, batch_dims=2))(tf.constant(x), tf.constant(i))
+    but_one = run(lambda v, k: tf.gather(v, k, batch_dims=-1))(tf.constant(x), tf.constant(i))
+    np.testing.assert_array_equal(but_one.numpy(), tf.gather(x, i, batch_dims=i.ndim - 1).numpy())
     assert two.numpy().tolist() == [[x[a, b, i[a, b]] for b in range(3)] for a in range(2)]
     plain = run(lambda v, k: tf.gather(v, k, axis=2))(tf.constant(x), tf.constant(i))
     assert plain.numpy().tolist() == np.take(x, i, 2).tolist()

@@ -75,6 +75,27 @@ def test_pooling(stride, padding, run):
     np.testing.assert_allclose(mean.numpy(), wanted, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("stride", "padding"), SETTINGS)
+def test_pooling_of_bodies_is_that_of_images_along_two_axes(stride, padding, run):
+    x = tf.constant(np.stack([X, X + 1.0], 3))  # of which a window takes both
+    whole = ([3, 2, 2], [*stride, 2], padding)
+    largest = run(lambda x: tf.nn.max_pool3d(x, *whole))(x)
+    np.testing.assert_array_equal(largest.numpy()[:, :, :, 0], tf.nn.max_pool2d(X + 1.0, [3, 2], stride, padding))
+    mean = run(lambda x: tf.nn.avg_pool(x, *whole))(x)
+    np.testing.assert_allclose(
+        mean.numpy()[:, :, :, 0], tf.nn.avg_pool2d(X + 0.5, [3, 2], stride, padding).numpy(), rtol=1e-12
+    )
+
+
+def test_pooling_of_places_apart(run):
+    found = run(lambda x: tf.nn.pool(x, [2, 3], "MAX", strides=[2, 1], dilations=[3, 2]))(tf.constant(X))
+    wanted = by_window(lambda p: p.max((1, 2)), X, (2, 3), (2, 1), "VALID", -np.inf, (3, 2), outputs=3)
+    np.testing.assert_array_equal(found.numpy(), wanted)
+    found = run(lambda x: tf.nn.pool(x, [2, 3], "AVG", padding="SAME", dilations=[1, 2]))(tf.constant(X))
+    wanted = by_window(lambda p: np.nanmean(p, (1, 2)), X, (2, 3), (1, 1), "SAME", np.nan, (1, 2), outputs=3)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
+
+
 def test_filters_of_each_channel(run):
     w = RANDOM.normal(size=(3, 2, 3, 2))
     found = run(lambda x, w: tf.nn.depthwise_conv2d(x, w, [1, 2, 2, 1], "SAME"))(
@@ -112,6 +133,12 @@ NETS = {
     "mean": lambda x, w: tf.nn.avg_pool2d(x, 2, 1, "SAME") * w[0, 0, :, 0],
     "maximum": lambda x, w: tf.nn.max_pool2d(x, 3, 2, "SAME") * w[0, 0, :, 0],
     "each channel": lambda x, w: tf.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "VALID"),
+    "spread maximum": lambda x, w: tf.nn.pool(x, [2, 3], "MAX", dilations=[2, 1]) * w[0, 0, :, 0],
+    "spread mean": lambda x, w: tf.nn.pool(x, [2, 2], "AVG", dilations=2, strides=[1, 2]) * w[0, 0, :, 0],
+    "bodies": lambda x, w: tf.nn.avg_pool3d(tf.nn.max_pool(x[..., None], 2, 1, "VALID"), 2, 2, "SAME") * w[0, 0, 0, 0],
+    "enlarged bodies": lambda x, w: tf.nn.conv3d_transpose(
+        x[:, :, :2, None], w[None, :, :, :2, :3], [2, 5, 4, 1, 2], [1, 2, 1]
+    ),
 }
 
 
@@ -225,5 +252,5 @@ def test_what_does_not_fit_is_refused():
     for padding in ([[1, 1]], [[0, 0], [1, 1], [1, 1], [1, 0]], [[-1, 0], [0, 0]]):
         with pytest.raises(ValueError, match=r"a pair \(before, after\) for each of 2 axes"):
             tf.nn.conv2d(X, W, 1, padding)
-    with pytest.raises(ValueError, match="one or two axes"):
+    with pytest.raises(ValueError, match="one to three axes"):
         tf.nn.max_pool(X[0, 0], 2, 1, "SAME")

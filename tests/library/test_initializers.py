@@ -51,6 +51,7 @@ def test_fixed_values():
     assert drawn("Ones", (2,)).tolist() == [1, 1]
     assert drawn("Constant", (2,), value=3.5).tolist() == [3.5, 3.5]
     assert drawn("Constant", (2, 2), value=[1.0, 2.0]).tolist() == [[1, 2], [1, 2]]
+    assert drawn("Constant", (2, 2), value=[1.0, 2.0, 3.0, 4.0]).tolist() == [[1, 2], [3, 4]]
     assert drawn("Identity", (2, 3), gain=2.0).tolist() == [[2, 0, 0], [0, 2, 0]]
 
 

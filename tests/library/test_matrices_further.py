@@ -67,3 +67,41 @@ def test_a_tolerance_of_ranks_broadcasts_to_the_singular_values():
     assert tf.linalg.matrix_rank(one, tol=[[0.09], [0.19], [0.29], [0.31]]).numpy().tolist() == [3, 2, 1, 0]
     assert tf.linalg.matrix_rank(tf.stack([one, one]), tol=[[0.09], [0.19]]).numpy().tolist() == [3, 2]
     assert tf.function(tf.linalg.matrix_rank)(tf.stack([one, 10.0 * one]), 0.25).numpy().tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("bounds", [{}, {"minlength": 6}, {"maxlength": 3}, {"minlength": 4, "maxlength": 4}])
+def test_counting_row_by_row(bounds, compiled):
+    rows = tf.constant([[[1, 1, 2], [0, 0, 1]], [[3, 3, 3], [2, 0, 2]]])
+    weights = tf.constant(np.arange(12.0).reshape(2, 2, 3))
+    size = min(max(4, bounds.get("minlength", 0)), bounds.get("maxlength", 9))
+
+    def count(**keywords):
+        def f(x):
+            return tf.math.bincount(x, **keywords, **bounds)
+
+        return (tf.function(f) if compiled else f)(rows).numpy()
+
+    def counts_of(row, weight=None):
+        kept = row < size
+        return np.bincount(row[kept], None if weight is None else weight[kept], minlength=size)
+
+    wanted = np.array([[counts_of(row) for row in pair] for pair in rows.numpy()])
+    np.testing.assert_array_equal(count(axis=-1), wanted)
+    np.testing.assert_array_equal(count(axis=-1, binary_output=True), wanted > 0)
+    np.testing.assert_array_equal(count(axis=0), wanted.sum((0, 1)))
+    sums = [[counts_of(rows.numpy()[i, j], weights.numpy()[i, j]) for j in (0, 1)] for i in (0, 1)]
+    np.testing.assert_array_equal(count(axis=-1, weights=weights), sums)
+
+
+def test_counting_refuses_what_it_cannot_count():
+    with pytest.raises(IndexError):
+        tf.math.bincount([[0, -1], [1, 1]], axis=-1)
+    for wrong in ({"axis": 1}, {"weights": [1.0], "binary_output": True}):
+        with pytest.raises(ValueError, match="bincount takes axis=-1 or 0"):
+            tf.math.bincount([1], **wrong)
+
+
+def test_complex_rows_of_norm_one():
+    x = tf.constant([[3 + 4j, 0j], [0j, 0j]])
+    assert tf.nn.l2_normalize(x, axis=1).numpy().tolist() == [[pytest.approx(0.6 + 0.8j), 0], [0, 0]]

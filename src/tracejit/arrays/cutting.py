@@ -235,7 +235,7 @@ def gather(
     axis : int, optional
         The first one that is not of the batch, by default.
     batch_dims : int
-        So many leading axes belong together in both: each example is indexed by its own numbers.
+        So many leading axes, of `indices` all but ``-batch_dims`` if negative, belong together in both.
 
     Raises
     ------
@@ -253,9 +253,9 @@ def gather(
      [3]], shape=(2, 1), dtype=int32)
     """
     x, index = as_tensor(params), as_tensor(indices)
-    batch = int(batch_dims) % (len(index.shape) + 1)
+    batch = int(batch_dims) + (len(index.shape) if batch_dims < 0 else 0)
     where = one_axis(batch if axis is None else int(axis), len(x.shape))
-    if where < batch:
+    if not 0 <= batch <= min(where, len(index.shape)):
         raise ShapeError(
             f"gather with batch_dims={batch} and axis={where} of {x.spec} by {index.spec}: the axis is behind those of "
             f"the batch{at(user_location())}"

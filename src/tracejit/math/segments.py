@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays.selection import as_size, largest
 from ..arrays.slicing import scatter_nd, tensor_scatter_nd_max, tensor_scatter_nd_min
-from ..core.dim import Dim, Size, same
+from ..core.dim import Dim, Size, product, same
 from ..core.errors import DtypeError, OutOfRange, ShapeError, WrongNumber, at, user_location
 from ..core.op import ops
 from ..core.spec import as_dtype
@@ -262,6 +262,8 @@ def bincount(
     maxlength: Any = None,
     dtype: Any = np.int32,
     name: str | None = None,
+    axis: int | None = None,
+    binary_output: bool = False,
 ) -> Tensor:
     """How often each number from 0 on occurs, or the sum of the weights of its places.
 
@@ -276,11 +278,17 @@ def bincount(
         when they run, unless the bounds are equal.
     dtype : dtype-like
         Of the result without weights.
+    axis : {None, 0, -1}
+        -1 counts along the last axis, for each row by itself; else all numbers are counted together.
+    binary_output : bool
+        1 for each number that occurs, else 0.
 
     Raises
     ------
     IndexError
         When a number is negative.
+    ValueError
+        For another axis, and for weights with `binary_output`.
 
     Examples
     --------
@@ -291,16 +299,32 @@ def bincount(
     x: Any = convert_to_tensor(arr)
     if is_known(x) and x.spec.size and (least := known(x).min()) < 0:
         raise OutOfRange(f"bincount counts numbers from 0 on, got {least}{at(user_location())}")
+    if axis not in (None, 0, -1) or (binary_output and weights is not None):
+        raise ValueError(
+            f"bincount takes axis=-1 or 0, and no weights with binary_output, got axis={axis!r}, "
+            f"binary_output={binary_output!r}{at(user_location())}"
+        )
     fixed = minlength is not None and minlength == maxlength
     size = int(minlength) if fixed else _bins(x, minlength, maxlength)
-    flat = ops.reshape(x, shape=(x.spec.size,))
+    lead = x.shape[:-1] if axis == -1 else ()
+    rows: Size = product(lead)
+    table = ops.reshape(x, shape=(rows, x.spec.size if not lead else x.shape[-1]))
     if weights is None:
-        counted = ops.fill(shape=flat.shape, value=1, dtype=as_dtype(dtype))
+        counted = ops.fill(shape=table.shape, value=1, dtype=as_dtype(dtype))
     else:
-        counted = ops.reshape(as_tensor(weights), shape=flat.shape)
-    flat, end = ops.cast(flat, dtype=_INT64), size_tensor(size)
-    kept = ops.where(ops.less(flat, end), flat, -1)
-    return unsorted_segment_sum(counted, ops.where(ops.less(flat, 0), end, kept), size)  # the end is refused
+        counted = ops.reshape(as_tensor(weights), shape=table.shape)
+    sums = _counted(counted, ops.cast(table, dtype=_INT64), rows, size)
+    if binary_output:
+        sums = ops.minimum(sums, 1)
+    return ops.reshape(sums, shape=(*lead, size))
+
+
+def _counted(counted: Any, table: Any, rows: Size, size: Size) -> Tensor:
+    """The sums of what is `counted` by row and number in `table`; a number below 0 is refused, as the end is."""
+    length, end = size_tensor(size), size_tensor(rows * size)
+    row = ops.reshape(ops.iota(size=rows, dtype=_INT64), shape=(rows, 1))
+    kept = ops.where(ops.less(table, length), ops.add(table, ops.multiply(row, length)), -1)
+    return unsorted_segment_sum(counted, ops.where(ops.less(table, 0), end, kept), rows * size)
 
 
 def _bins(numbers: Tensor, minlength: Any, maxlength: Any) -> Size:

@@ -24,16 +24,10 @@ from tracejit.nn.common import l2_normalize as l2_normalize
 from tracejit.nn.common import moments as moments
 from tracejit.nn.common import normalize_moments as normalize_moments
 from tracejit.nn.common import weighted_moments as weighted_moments
-from tracejit.nn.convolutions import avg_pool as avg_pool
-from tracejit.nn.convolutions import avg_pool1d as avg_pool1d
-from tracejit.nn.convolutions import avg_pool2d as avg_pool2d
 from tracejit.nn.convolutions import conv1d as conv1d
 from tracejit.nn.convolutions import conv2d as conv2d
 from tracejit.nn.convolutions import convolution as convolution
 from tracejit.nn.convolutions import depthwise_conv2d as depthwise_conv2d
-from tracejit.nn.convolutions import max_pool as max_pool
-from tracejit.nn.convolutions import max_pool1d as max_pool1d
-from tracejit.nn.convolutions import max_pool2d as max_pool2d
 from tracejit.nn.cross_entropy import compute_average_loss as compute_average_loss
 from tracejit.nn.cross_entropy import log_poisson_loss as log_poisson_loss
 from tracejit.nn.cross_entropy import scale_regularization_loss as scale_regularization_loss
@@ -43,12 +37,21 @@ from tracejit.nn.cross_entropy import (
     sparse_softmax_cross_entropy_with_logits as sparse_softmax_cross_entropy_with_logits,
 )
 from tracejit.nn.cross_entropy import weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits
+from tracejit.nn.pooling import avg_pool as avg_pool
+from tracejit.nn.pooling import avg_pool1d as avg_pool1d
+from tracejit.nn.pooling import avg_pool2d as avg_pool2d
+from tracejit.nn.pooling import avg_pool3d as avg_pool3d
+from tracejit.nn.pooling import max_pool as max_pool
+from tracejit.nn.pooling import max_pool1d as max_pool1d
+from tracejit.nn.pooling import max_pool2d as max_pool2d
+from tracejit.nn.pooling import max_pool3d as max_pool3d
+from tracejit.nn.pooling import pool as pool
 from tracejit.nn.transposed import conv1d_transpose as conv1d_transpose
 from tracejit.nn.transposed import conv2d_transpose as conv2d_transpose
+from tracejit.nn.transposed import conv3d_transpose as conv3d_transpose
 from tracejit.nn.transposed import conv_transpose as conv_transpose
 from tracejit.nn.windows import conv3d as conv3d
 from tracejit.nn.windows import local_response_normalization as local_response_normalization
-from tracejit.nn.windows import pool as pool
 from tracejit.nn.windows import separable_conv2d as separable_conv2d
 from tracejit.ops.elementwise.transcendental import relu as relu
 from tracejit.ops.elementwise.transcendental import sigmoid as sigmoid

@@ -78,7 +78,7 @@ def batch_normalization(
 
 
 def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None) -> Tensor:
-    """`x` over its Euclidean norm along `axis`, floats; a sum of squares below `epsilon` counts as `epsilon`.
+    """`x` over its Euclidean norm along `axis`, floats or complex; a sum of squares below `epsilon` counts as that.
 
     The shape stays. ShapeError for axes that are not there.
 
@@ -89,7 +89,8 @@ def l2_normalize(x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | N
     tf.Tensor([0.6 0.8], shape=(2,), dtype=float32)
     """
     x = as_tensor(x)
-    return x / ops.sqrt(ops.maximum(reduce_sum(ops.square(x), axis, keepdims=True), epsilon))
+    squares = ops.square(ops.abs(x) if x.dtype.kind == "c" else x)
+    return x / ops.sqrt(ops.maximum(reduce_sum(squares, axis, keepdims=True), epsilon))
 
 
 def dropout(

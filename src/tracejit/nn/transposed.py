@@ -150,3 +150,28 @@ def conv2d_transpose(
     TensorShape([1, 6, 6, 5])
     """
     return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
+
+
+def conv3d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: str = "SAME",
+    data_format: str = "NDHWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """:func:`conv_transpose` of bodies: `filters` are ``(depth, height, width, outputs, channels)``.
+
+    `input`, `output_shape`, `strides`, `padding`, `data_format`, `dilations`, dtype and errors, ShapeError and
+    ValueError, are those there.
+
+    Examples
+    --------
+    >>> import tracejit as tf
+    >>> x = tf.ones((1, 2, 2, 2, 3))
+    >>> tf.nn.conv3d_transpose(x, tf.ones((2, 2, 2, 4, 3)), [1, 4, 4, 4, 4], strides=2).shape
+    TensorShape([1, 4, 4, 4, 4])
+    """
+    return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)

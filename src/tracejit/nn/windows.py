@@ -1,17 +1,16 @@
-"""What is written with convolutions and pooling: filters in two steps, pooling by name, norms over near channels."""
+"""What is written with convolutions: filters in two steps, bodies, norms over near channels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..arrays.cutting import pad
-from ..core.errors import at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
 from ..frontend.control.reductions import reduce_sum
 from ..ops.arrays.shape import stack
-from .convolutions import avg_pool, convolution, depthwise_conv2d, max_pool
+from .convolutions import convolution, depthwise_conv2d
 
 
 def conv3d(
@@ -61,36 +60,6 @@ def separable_conv2d(
     """
     x = depthwise_conv2d(input, depthwise_filter, strides, padding, data_format, dilations)
     return convolution(x, pointwise_filter, 1, "VALID", data_format)
-
-
-def pool(
-    input: Any,
-    window_shape: Any,
-    pooling_type: str,
-    strides: Any = None,
-    padding: Any = "VALID",
-    data_format: str | None = None,
-    dilations: Any = None,
-    name: str | None = None,
-) -> Tensor:
-    """:func:`max_pool` or :func:`avg_pool` of windows of `window_shape`, by the `pooling_type` ``"MAX"`` or ``"AVG"``.
-
-    Without `strides` the next window is the neighbour. `input`, `padding`, `data_format`, dtype and errors are those
-    there; ValueError for another type, and `dilations` but 1.
-
-    Examples
-    --------
-    >>> import tracejit as tf
-    >>> print(tf.nn.pool(tf.reshape([1.0, 3.0, 2.0, 4.0], (1, 4, 1)), [2], "MAX", strides=[2])[0, :, 0])
-    tf.Tensor([3. 4.], shape=(2,), dtype=float32)
-    """
-    if pooling_type not in ("MAX", "AVG"):
-        raise ValueError(f"pooling_type is 'MAX' or 'AVG', got {pooling_type!r}{at(user_location())}")
-    sizes = [window_shape] if isinstance(window_shape, int) else list(window_shape)
-    if dilations is not None and {1} != {*([dilations] if isinstance(dilations, int) else dilations)}:
-        raise ValueError(f"windows are not spread: dilations is 1, got {dilations!r}{at(user_location())}")
-    chosen = max_pool if pooling_type == "MAX" else avg_pool
-    return chosen(input, sizes, [1] * len(sizes) if strides is None else strides, padding, data_format)
 
 
 def local_response_normalization(

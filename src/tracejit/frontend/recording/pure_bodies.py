@@ -25,7 +25,7 @@ _PURE = tuple(
     f"{_OURS}.{room}"
     for room in (
         *("ops.arrays.", "ops.elementwise.", "ops.linalg.", "arrays.", "math.", "linalg."),
-        *("nn.activations", "nn.convolutions", "nn.cross_entropy", "nn.windows"),
+        *("nn.activations", "nn.convolutions", "nn.cross_entropy", "nn.pooling", "nn.windows"),
         *("numpy.elements.", "numpy.reductions", "numpy.shapes", "numpy.products", "numpy.joining"),
         *("frontend.control.reductions", "frontend.creation", "frontend.conversion"),
     )

@@ -19,6 +19,7 @@ from ...core.op import ops
 from ...core.spec import TensorSpec, shape_text
 from ...core.tensor import Tensor, next_serial
 from ...core.tracing.dispatch import as_tensor, interpreting, state
+from ...ops.arrays.shape import sizes_of
 
 
 def _least_shape(values: Tensor, indices: Tensor) -> tuple[Any, ...]:
@@ -71,7 +72,7 @@ class IndexedSlices(Tensor):
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None, name: str | None = None):
         values, indices = as_tensor(values), as_tensor(indices)
-        shape = _least_shape(values, indices) if dense_shape is None else tuple(dense_shape)
+        shape = _least_shape(values, indices) if dense_shape is None else sizes_of(dense_shape)
         fits = len(values.shape) == len(shape) and len(indices.shape) == 1 and indices.dtype.kind in "iu"
         sizes = (*indices.shape, *shape[1:])
         if not fits or not all(map(same, values.shape, sizes)):

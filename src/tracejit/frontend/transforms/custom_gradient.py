@@ -438,7 +438,8 @@ def _in_order(
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """The function with the value of `f` and the gradient of the identity: one argument in, one tensor out.
 
-    For functions that are flat or jump, such as rounding, in the middle of what is trained.
+    For functions that are flat or jump, such as rounding, in the middle of what is trained. Variables that `f` uses, or
+    assigns to, get no gradient.
 
     Examples
     --------
@@ -451,9 +452,13 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     (6.0, 2.0)
     """
 
-    @custom_gradient
     @functools.wraps(f)
     def passed(x: Any) -> Any:
-        return f(x), lambda upstream: upstream
+        return _through(x, ops.stop_gradient(as_tensor(f(x))))
 
     return passed
+
+
+@custom_gradient
+def _through(x: Any, value: Any) -> Any:
+    return value, lambda upstream: (upstream, None)

@@ -77,8 +77,8 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
             f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: one size at most may be -1"
         )
     place = shape.index(-1)
-    known = product(s for i, s in enumerate(shape) if i != place)
-    total = x.size
+    known: Any = product(s for i, s in enumerate(shape) if i != place)
+    total: Any = x.size
     if known == total == 0 and all(s.__class__ is int for s in (*x.shape, *shape)):
         known, total = (math.prod(s for s in sizes if s > 0) for sizes in (shape, x.shape))
     numbers = isinstance(known, int) and isinstance(total, int)
@@ -287,7 +287,7 @@ def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     (1, 2)
     """
     x = as_tensor(input)
-    place = one_axis(axis, len(x.shape) + 1)
+    place = axes_of(axis, len(x.shape) + 1)[0] if isinstance(axis, list) else one_axis(axis, len(x.shape) + 1)
     return reshape(x, shape=(*x.shape[:place], 1, *x.shape[place:]))
 
 
