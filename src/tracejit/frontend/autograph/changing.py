@@ -143,7 +143,7 @@ def in_place_method(x: Any, name: str) -> Callable[..., Any]:
         return lambda *args, **kwargs: set_item_shared(method(*args, **kwargs), x, (...,))
     if name == "fill" and isinstance(x, (Tensor, np.ndarray)):
         return functools.partial(_filled, x)
-    if name == "put" and isinstance(x, Tensor):
+    if name == "put" and isinstance(x, (Tensor, np.ndarray)):
         return functools.partial(WRITING[np.put], x)
     found: Callable[..., Any] = getattr(x, name)
     return found

@@ -28,6 +28,7 @@ from ..structure import flatten_values
 from .builtins import subject_of
 from .calls import callee, eager_callee
 from .changing import in_place_method
+from .flat import set_flat, set_flat_shared, update_flat, update_flat_shared
 from .flow.raised import raising, trying
 from .flow.shared_lists import is_same
 from .flow.surroundings import Surroundings
@@ -91,6 +92,8 @@ __all__ = [
     "or_",
     "raising",
     "set_attribute",
+    "set_flat",
+    "set_flat_shared",
     "set_item",
     "set_item_in",
     "set_item_of",
@@ -99,6 +102,8 @@ __all__ = [
     "subject_of",
     "trying",
     "update_attribute",
+    "update_flat",
+    "update_flat_shared",
     "update_item",
     "update_item_in",
     "update_item_of",

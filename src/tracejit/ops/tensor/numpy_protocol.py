@@ -134,7 +134,7 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
     _refuse_out(kwargs)
     if needed is not None:
         ours = from_face(name)
-        if callable(ours) and ours is not function:
+        if callable(ours) and ours is not function and kwargs.get("out") is None:
             given = _as_ours(function, ours, args, kwargs)
             if given is not None:
                 return _beside_tapes(ours, *given)

@@ -422,6 +422,7 @@ PROTOCOLS: dict[str, Any] = {
     "size": property(lambda self: self.spec.size, doc="Number of elements."),
     "mT": property(_matrices_transposed, doc="The last two axes exchanged."),
     "T": property(lambda self: ops.transpose(self), doc="The transpose: all axes reversed."),
+    "flat": property(lambda self: ops.reshape(self, shape=(-1,)), doc="The elements in a row."),
     "at": property(At, doc="``t.at[index].set(v)``, ``.add(v)`` …: a changed copy."),
     "real": property(lambda self: ops.real(self), doc="Real part."),
     "imag": property(lambda self: ops.imag(self), doc="Imaginary part."),

@@ -129,6 +129,8 @@ class Effects(ast.NodeVisitor):
         """The object that a name or attribute stands for, or a part of it, is changed in place."""
         while isinstance(node, ast.Subscript):
             node = node.value
+        if (array := array_of_flat(node)) is not None:
+            self._changed(array)
         if isinstance(node, ast.Name):
             if not any(node.id in names for names in self.hidden):
                 self.writes.add(node.id)
@@ -196,6 +198,12 @@ def dotted(node: ast.expr) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
+
+
+def array_of_flat(node: ast.expr) -> ast.Name | None:
+    """The name of the array that is written to as ``a.flat``; None for anything else."""
+    flat = isinstance(node, ast.Attribute) and node.attr == "flat"
+    return node.value if flat and isinstance(node.value, ast.Name) else None  # type: ignore[attr-defined]
 
 
 def own_nodes(*roots: ast.AST) -> Iterable[ast.AST]:

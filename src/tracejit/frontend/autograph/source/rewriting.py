@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from typing import Any
 
-from .effects import Effects, own_nodes
+from .effects import Effects, array_of_flat, own_nodes
 from .sharing import shared_names
 from .syntax import Definition, assign, at_line_of, load, parameters, store, thunk
 from .walking import below, fields_of
@@ -197,6 +197,9 @@ class Rewriter(ast.NodeTransformer, ABC):
             indices.insert(0, index_value(self.visit(base.slice)))
             base = base.value
         where = ast.Tuple(indices, ast.Load())
+        array = array_of_flat(base)
+        if array is not None and self.is_assignable(array.id):
+            what, base = what.replace("item", "flat"), array
         if isinstance(base, ast.Name) and self.is_assignable(base.id):
             if base.id in self.shared:
                 what = f"{what}_shared"
