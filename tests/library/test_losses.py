@@ -362,3 +362,22 @@ def test_labels_take_the_dtype_of_logits():
         loss = tf.nn.softmax_cross_entropy_with_logits(labels, logits)
         assert loss.dtype == tf.float32
         np.testing.assert_allclose(loss.numpy(), [np.log1p(np.exp(3.0))], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "binary_crossentropy",
+        "categorical_crossentropy",
+        "binary_focal_crossentropy",
+        "categorical_focal_crossentropy",
+    ],
+)
+def test_cross_entropies_do_not_spread_labels(name, run):
+    loss, said = getattr(tf.losses, name), tf.constant([[0.6, 0.4], [0.1, 0.9]])
+    for labels in ([[1.0], [0.0]], [[1.0, 0.0]], [1.0, 0.0]):
+        with pytest.raises(ValueError, match=r"labels and predictions have the same shape here, got .*\(2, 2\)"):
+            run(loss, tf.constant(labels), said)
+    column = tf.constant([[0.6], [0.1]])
+    row, whole = (loss(tf.constant(labels), column).numpy() for labels in ([1.0, 0.0], [[1.0], [0.0]]))
+    np.testing.assert_array_equal(row, whole)

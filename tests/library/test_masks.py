@@ -264,3 +264,15 @@ def test_a_softmax_of_the_entries_that_count():
     powers = np.exp(X) * counts
     np.testing.assert_allclose(y, powers / np.maximum(powers.sum(-1, keepdims=True), 1e-30), rtol=1e-6)
     np.testing.assert_array_equal(L.Softmax()(Marks(FIRST)(tf.constant(X))), L.Softmax()(tf.constant(X)))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_mask_of_fewer_axes_broadcasts_to_what_a_softmax_is_given(compiled):
+    softmax, x = L.Softmax(), tf.constant(X)
+    f = tf.function(lambda x, m: softmax(x, mask=m)) if compiled else (lambda x, m: softmax(x, mask=m))
+    for counts in (np.array([1, 0, 1]), np.array([[1, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]], bool)):
+        whole = np.broadcast_to(counts, X.shape)
+        np.testing.assert_allclose(f(x, tf.constant(counts)), softmax(x, mask=whole), rtol=1e-6)
+        assert not f(x, tf.constant(counts)).numpy()[whole == 0].any()
+    with pytest.raises(ValueError, match="broadcast"):
+        softmax(x, mask=np.ones(2, bool))

@@ -198,6 +198,7 @@ Z = [[-1.0, 2.0, 0.3], [0.5, -0.2, 1.5]]
 #: Computed by keras 3.15: metric, labels, predictions, weights, the result, and after the batch without weights.
 OF_KERAS = [
     (M.MeanIoU(3), [0, 1, 2, 1], [0, 2, 2, 1], None, 2 / 3, 2 / 3),
+    (M.IoU(3, [0, 2]), [0, 1, -1, 2, 0], [0, 2, 2, -1, 1], None, 0.25, 0.25),
     (M.IoU(3, [0, 2], ignore_class=1), [0, 1, 2, 0], [0, 2, 2, 1], None, 0.75, 0.75),
     (M.BinaryIoU([1], 0.4), B, U, None, 0.5, 0.5),
     (M.OneHotIoU(3, [0, 2]), H, P, None, 0.0, 0.0),

@@ -213,3 +213,18 @@ def test_a_scaled_loss_keeps_gradients_that_float16_would_lose():
     assert float(gradient(lambda loss: loss)) == 0.0
     (kept,) = optimizer.get_unscaled_gradients([gradient(optimizer.get_scaled_loss)])
     assert float(kept) == pytest.approx(1e-8, rel=1e-2)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_gradients_come_scaled_unless_somebody_says_that_they_do_not(compiled):
+    optimizer = tf.keras.mixed_precision.LossScaleOptimizer(tf.optimizers.SGD(0.5), initial_scale=256.0)
+    v, g = tf.Variable([1.0, 2.0]), tf.constant([256.0, 512.0])
+
+    def step(g):
+        optimizer.apply([g], [v])
+
+    (tf.function(step) if compiled else step)(g)
+    assert v.numpy().tolist() == [0.5, 1.0]
+    (whole,) = optimizer.get_unscaled_gradients([g])
+    optimizer.apply_gradients([(whole, v)])
+    assert v.numpy().tolist() == [0.0, 0.0]

@@ -9,7 +9,7 @@ from typing import Any
 import tracejit as tf
 
 from ..errors import at_user_line
-from ..losses.steps import beyond_scores
+from ..losses.steps import beyond_scores, mask_of
 from ..models.arguments import among_parameters
 from ..nn import activations
 from ..nn import common as neural
@@ -202,13 +202,13 @@ class Softmax(Layer):
         self.axis, self.supports_masking = axis, True
 
     def call(self, inputs: Any, mask: Any = None) -> tf.Tensor:
-        """The activation of the inputs; 0 where `mask`, of bools and of the rank of `inputs`, is False.
+        """The activation of the inputs; 0 where `mask`, of bools that broadcast to `inputs`, is False.
 
-        A mask of steps leaves nothing out here: it is handed on.
+        The mask of steps that comes with the inputs leaves nothing out here: it is handed on.
         """
-        if mask is None or len(mask.shape) != len(inputs.shape):
+        if mask is None or (mask is mask_of(inputs) and len(mask.shape) != len(inputs.shape)):
             return activations.softmax(inputs, self.axis)
-        counts = tf.cast(tf.convert_to_tensor(mask), dtype="bool")
+        counts = tf.broadcast_to(tf.cast(tf.convert_to_tensor(mask), dtype="bool"), inputs.shape)
         scores = tf.where(counts, inputs, -beyond_scores(inputs.dtype))
         return tf.where(counts, activations.softmax(scores, self.axis), 0.0)
 

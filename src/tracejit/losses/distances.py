@@ -10,6 +10,7 @@ from typing import Any
 
 import tracejit as tf
 
+from ..errors import at_user_line
 from ..nn import common as neural
 
 EPSILON = 1e-7  # probabilities are kept this far from 0 and 1
@@ -21,6 +22,16 @@ def pair(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
     y_true = tf.convert_to_tensor(y_true, None if hasattr(y_true, "dtype") else y_pred.dtype)
     y_true = y_true if y_true.dtype == y_pred.dtype else tf.cast(y_true, dtype=y_pred.dtype)
     return _ranked(y_true, y_pred)
+
+
+def alike(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    """Both as :func:`pair` makes them, for losses that do not broadcast; ShapeError where the shapes differ."""
+    y_true, y_pred = pair(y_true, y_pred)
+    if y_true.shape != y_pred.shape:
+        raise tf.ShapeError(
+            f"labels and predictions have the same shape here, got {y_true.shape} and {y_pred.shape}{at_user_line()}"
+        )
+    return y_true, y_pred
 
 
 def _ranked(a: Any, b: Any) -> tuple[Any, Any]:

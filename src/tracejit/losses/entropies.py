@@ -10,7 +10,7 @@ from typing import Any
 import tracejit as tf
 
 from ..nn import cross_entropy
-from .distances import EPSILON, mean, pair
+from .distances import EPSILON, alike, mean, pair
 from .steps import give_mask
 
 
@@ -34,7 +34,7 @@ def binary_crossentropy(
     Raises
     ------
     ShapeError
-        Where the shapes do not broadcast.
+        Where the shapes differ by more than an axis of size 1 at the end.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def binary_crossentropy(
     >>> print(tf.losses.binary_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]))
     tf.Tensor([0.6931472], shape=(1,), dtype=float32)
     """
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing)
     if from_logits:
         return mean(cross_entropy.sigmoid_cross_entropy_with_logits(y_true, y_pred), axis)
@@ -89,7 +89,7 @@ def categorical_crossentropy(
     Raises
     ------
     ShapeError
-        Where the shapes do not broadcast.
+        Where the shapes differ by more than an axis of size 1 at the end.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def categorical_crossentropy(
     >>> print(tf.losses.categorical_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]))
     tf.Tensor([0.6931472], shape=(1,), dtype=float32)
     """
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing, y_pred, axis)
     if from_logits:
         return cross_entropy.softmax_cross_entropy_with_logits(y_true, y_pred, axis)

@@ -9,7 +9,7 @@ from typing import Any
 
 import tracejit as tf
 
-from .distances import EPSILON, mean, pair
+from .distances import EPSILON, alike, mean, pair
 from .entropies import of_two_classes, probabilities, smoothed
 
 
@@ -42,7 +42,7 @@ def binary_focal_crossentropy(
     Raises
     ------
     ShapeError
-        Where the shapes do not broadcast.
+        Where the shapes differ by more than an axis of size 1 at the end.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def binary_focal_crossentropy(
     >>> print(tf.losses.binary_focal_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]))
     tf.Tensor([0.1732868], shape=(1,), dtype=float32)
     """
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing)
     given = tf.sigmoid(y_pred) if from_logits else y_pred
     of_label = y_true * given + (1.0 - y_true) * (1.0 - given)
@@ -86,7 +86,7 @@ def categorical_focal_crossentropy(
     Raises
     ------
     ShapeError
-        Where the shapes do not broadcast.
+        Where the shapes differ by more than an axis of size 1 at the end.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def categorical_focal_crossentropy(
     >>> print(tf.losses.categorical_focal_crossentropy([[0.0, 1.0]], [[0.5, 0.5]]))
     tf.Tensor([0.0433217], shape=(1,), dtype=float32)
     """
-    y_true, y_pred = pair(y_true, y_pred)
+    y_true, y_pred = alike(y_true, y_pred)
     y_true = smoothed(y_true, label_smoothing, y_pred, axis)
     p = probabilities(tf.nn.softmax(y_pred, axis) if from_logits else y_pred, axis)
     return tf.reduce_sum(alpha * tf.pow(1.0 - p, gamma) * -y_true * tf.log(p), axis)

@@ -57,7 +57,10 @@ class IoU(Metric):
 
     @gathering
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
-        """Count examples by label `y_true` and prediction `y_pred`; `sample_weight` says how often each counts."""
+        """Count examples by label `y_true` and prediction `y_pred`; `sample_weight` says how often each counts.
+
+        Those with a negative number do not.
+        """
         y_true, y_pred = tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
         labels = y_true if self.sparse_y_true else tf.argmax(y_true, self.axis)
         said = y_pred if self.sparse_y_pred else tf.argmax(y_pred, self.axis)
@@ -65,10 +68,11 @@ class IoU(Metric):
         weight = tf.ones_like(labels, self.dtype)
         if sample_weight is not None:
             weight = tf.cast(tf.reshape(sample_weight, shape=[-1]), dtype=self.dtype)
+        counts = tf.logical_and(labels >= 0, said >= 0)
         if self.ignore_class is not None:
-            counts = tf.not_equal(labels, self.ignore_class)
-            labels, said = (tf.where(counts, x, 0) for x in (labels, said))
-            weight = tf.where(counts, weight, 0.0)
+            counts = tf.logical_and(counts, tf.not_equal(labels, self.ignore_class))
+        labels, said = (tf.where(counts, x, 0) for x in (labels, said))
+        weight = tf.where(counts, weight, 0.0)
         cells = tf.stack([labels, said], -1)
         self.total_cm.assign_add(tf.scatter_nd(cells, weight, (self.num_classes, self.num_classes)))
 

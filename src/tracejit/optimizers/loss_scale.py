@@ -77,7 +77,7 @@ class LossScaleOptimizer(Optimizer):
                 f"{self.initial_scale} and {self.dynamic_growth_steps}{at_user_line()}"
             )
         #: Are the gradients that come those of the scaled loss? Who has them unscaled says so.
-        self._given_scaled = False
+        self._given_scaled = True
         with tf.init_scope():
             self.dynamic_scale: tf.Variable = tf.Variable(
                 self.initial_scale, trainable=False, dtype="float32"
