@@ -149,3 +149,39 @@ def test_what_is_refused():
         L.SpectralNormalization(L.Dense(1), 0)
     with pytest.raises(AttributeError, match="has no kernel"):
         L.SpectralNormalization(L.Flatten())(X)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("axis", [None, -1, 1, 2, (1, 3), [2, -1]])
+def test_features_on_any_axes_are_normalised(axis, compiled):
+    x = np.random.default_rng(0).normal(3.0, 2.0, size=(5, 2, 3, 4)).astype("float32")
+    layer = tf.layers.Normalization(axis=axis)
+    layer.adapt(tf.data.Dataset.from_tensor_slices(x).batch(2) if compiled else x)
+    kept = [] if axis is None else [a % 4 for a in ([axis] if isinstance(axis, int) else axis)]
+    over = tuple(a for a in range(4) if a not in kept)
+    wanted = (x - x.mean(over, keepdims=True)) / x.std(over, keepdims=True)
+    found = (tf.function(layer) if compiled else layer)(x)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    again = tf.layers.Normalization.from_config(layer.get_config())
+    again.adapt(x)
+    np.testing.assert_allclose(again(x[:2]), wanted[:2], rtol=1e-4, atol=1e-5)
+
+
+def test_one_mean_for_all_numbers_of_a_column():
+    layer = tf.layers.Normalization(input_shape=[1], axis=None)
+    layer.adapt(np.array([1.0, 3.0, 5.0, 7.0], "float32"))
+    model = tf.keras.Sequential([layer, tf.layers.Dense(1)])
+    assert layer.mean.shape == () and model(np.array([[4.0]], "float32")).shape == (1, 1)
+    for axis in (0, -1):
+        with pytest.raises(ValueError, match="behind the first"):
+            tf.layers.Normalization(axis=axis).adapt(np.ones(3))
+
+
+def test_a_table_that_is_known_from_the_start():
+    table = np.arange(6.0, dtype="float32").reshape(3, 2)
+    for weights in (table, [table], tf.constant(table)):
+        layer = tf.layers.Embedding(3, 2, weights=weights, trainable=False)
+        assert layer(tf.constant([[2, 0]])).numpy().tolist() == [[[4.0, 5.0], [0.0, 1.0]]]
+        assert "weights" not in layer.get_config() and not layer.trainable_weights
+    with pytest.raises(ValueError):
+        tf.layers.Embedding(4, 2, weights=[table])(tf.constant([1]))

@@ -244,6 +244,18 @@ def test_the_learning_rate_can_be_changed_between_compiled_steps():
     assert float(optimizer.learning_rate) == 0.5
 
 
+def test_a_rate_that_a_function_of_nothing_tells(run):
+    rate, v = tf.Variable(0.5), tf.Variable(10.0)
+    optimizer = tf.optimizers.SGD(lambda: rate * 2.0)
+    step = run(lambda: optimizer.apply_gradients([(tf.constant(1.0), v)]))
+    step()
+    rate.assign(0.25)
+    step()
+    assert float(v) == 10.0 - 1.0 - 0.5 and float(optimizer.learning_rate) == 0.5
+    optimizer.learning_rate = lambda made: tf.cast(made, "float32")
+    assert float(optimizer.learning_rate) == 2.0
+
+
 def test_a_schedule_follows_the_steps(run):
     optimizer = tf.optimizers.SGD(tf.optimizers.schedules.PiecewiseConstantDecay([1], [1.0, 0.25]))
     v = tf.Variable(10.0)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 import tracejit as tf
 
 from ..errors import at_user_line
@@ -351,6 +353,8 @@ class Embedding(Layer):
         Steps with the number 0 do not count, see :class:`Masking`.
     input_length : int, optional
         Accepted for programs written for other libraries, and ignored: a call says it.
+    weights : array or list of one array, optional
+        The table at first, ``(input_dim, output_dim)``, in place of what the initializer gives.
 
     Examples
     --------
@@ -366,19 +370,27 @@ class Embedding(Layer):
         embeddings_initializer: Any = "random_uniform",
         mask_zero: bool = False,
         input_length: int | None = None,
+        weights: Any = None,
         **options: Any,
     ):
         super().__init__(**options)
         self.mask_zero = mask_zero
+        self._first_weights = [weights] if isinstance(weights, (np.ndarray, tf.Tensor)) else weights
         self.input_dim: int = int(input_dim)
         self.output_dim: int = int(output_dim)
         self.embeddings_initializer = embeddings_initializer
         self.embeddings: tf.Variable | Any = None  # before it is built
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make a layer like this one, as plain data, without the table."""
+        return {name: x for name, x in super().get_config().items() if name != "weights"}
+
     def build(self, input_shape: Any) -> None:
         """Make the table."""
         shape = (self.input_dim, self.output_dim)
         self.embeddings = self.add_weight("embeddings", shape, self.embeddings_initializer)
+        if self._first_weights is not None:
+            self.set_weights(self._first_weights)
 
     _in_that_of_weights = True  # rows of the table are cast, not all of it
 

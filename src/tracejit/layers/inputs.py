@@ -110,11 +110,17 @@ class Normalization(Layer):
 
     Parameters
     ----------
-    axis : int
-        The axis of the features; statistics are taken over the others. Only the last is possible.
+    axis : int, sequence of int or None
+        The axes of the features, each of which has statistics of its own, over the other axes; None: one mean and
+        one variance for all elements.
     mean, variance : array-like, optional
-        The statistics, where they are known: constants of the layer, a missing `variance` is 1. By default
-        :meth:`adapt` finds them, and they are weights.
+        The statistics, where they are known: constants of the layer, which broadcast to what it is given; a missing
+        `variance` is 1. By default :meth:`adapt` finds them, and they are weights.
+
+    Raises
+    ------
+    ValueError
+        For the axis of the examples, the first one.
 
     Examples
     --------
@@ -125,10 +131,11 @@ class Normalization(Layer):
     tf.Tensor([[0. 1.]], shape=(1, 2), dtype=float32)
     """
 
-    def __init__(self, axis: int = -1, mean: Any = None, variance: Any = None, **options: Any):
+    def __init__(
+        self, axis: int | Sequence[int] | None = -1, mean: Any = None, variance: Any = None, **options: Any
+    ):
         super().__init__(**options)
-        if axis != -1:
-            raise ValueError(f"features stand on the last axis, axis=-1; got axis={axis}{at_user_line()}")
+        self.axis = axis
         self.supports_masking = True
         self.mean: tf.Variable | Any = mean  # None before it is built
         self.variance: tf.Variable | Any = 1.0 if mean is not None and variance is None else variance
@@ -143,8 +150,23 @@ class Normalization(Layer):
             if isinstance(data, Dataset)
             else [tf.convert_to_tensor(data).array]
         )
-        rows = np.concatenate([x.reshape(-1, x.shape[-1]) for x in parts]).astype(np.float64)
-        self._know(rows.mean(axis=0), rows.var(axis=0))
+        data = np.concatenate(parts).astype(np.float64)
+        kept = self._features(data.ndim)
+        others = tuple(a for a in range(data.ndim) if a not in kept)
+        mean, variance = data.mean(others, keepdims=True), data.var(others, keepdims=True)
+        shape = mean.shape[min(kept, default=data.ndim) :]  # broadcasts to any number of examples
+        self._know(mean.reshape(shape), variance.reshape(shape))
+
+    def _features(self, rank: int) -> list[int]:
+        """The axes that have statistics of their own, of data with so many axes."""
+        axes = [] if self.axis is None else [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        kept = [a + rank if a < 0 else a for a in axes]
+        if any(not 0 < a < rank for a in kept):
+            raise ValueError(
+                f"features stand on axes behind the first, which is that of the examples; got axis={self.axis} for "
+                f"data with {rank} axes{at_user_line()}"
+            )
+        return kept
 
     def _know(self, mean: Any, variance: Any) -> None:
         with tf.init_scope():

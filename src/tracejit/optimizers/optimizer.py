@@ -29,7 +29,7 @@ class Optimizer(Configurable, tf.Module):
     Parameters
     ----------
     learning_rate : float or callable
-        A number, which can be changed later, or a schedule: a function of the number of steps made.
+        A number, which can be changed later, or a schedule: a function of the number of steps made, or of nothing.
     name : str, optional
     weight_decay : float, optional
         Before each step Variables lose this part, times the learning rate.
@@ -137,13 +137,16 @@ class Optimizer(Configurable, tf.Module):
     def learning_rate(self) -> Any:
         """The rate of the next step: a Variable, or what the schedule says. Assign a number to change it."""
         rate = self._learning_rate
-        return rate if isinstance(rate, tf.Variable) else tf.convert_to_tensor(rate(self.iterations))
+        if isinstance(rate, tf.Variable):
+            return rate
+        return tf.convert_to_tensor(rate(self.iterations) if self._by_step else rate())
 
     @learning_rate.setter
     def learning_rate(self, rate: Any) -> None:
         now = self.__dict__.get("_learning_rate")
         if callable(rate) and not isinstance(rate, (tf.Variable, tf.Tensor)):
             self._learning_rate: Any = rate
+            self._by_step = bool(inspect.signature(rate).parameters)
         elif isinstance(now, tf.Variable):
             now.assign(tf.cast(rate, dtype=np.dtype("float64")))
         else:
