@@ -188,7 +188,8 @@ def test_a_list_grows_in_one_branch():
             values.append(x)
         return tf.stack(values)
 
-    fails_at(f, X, kind=ValueError, says="list 'values' grows in one branch only")
+    says = r"list 'values' grows in one branch only of the `if` \(\[\*, \*\] in one and \[\*\] in the other\)"
+    fails_at(f, X, kind=ValueError, says=rf"{says}: append in both, as with `else: values.append\(0.0\)`")
 
 
 def test_a_growing_list_is_read():
@@ -664,7 +665,7 @@ def test_a_list_is_changed_and_then_replaced_under_its_other_name():
             other = [other[0] * 2.0]
         return values[0] + other[0]
 
-    fails_at(f, X, tf.constant(3), says="use one name")
+    fails_at(f, X, tf.constant(3), says="whether 'other' and the earlier 'other' are one list")
 
 
 def test_a_list_that_a_loop_built_grows_in_a_branch():

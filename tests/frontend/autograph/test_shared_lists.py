@@ -383,6 +383,32 @@ def changed_and_replaced(x):
     return a[0] + b[0] * 3.0
 
 
+def test_the_message_names_both_and_says_what_to_write():
+    def f(x):
+        held = {"a": [x[0]], "b": [x[1]]}
+        if x[0] > 0:
+            held["a"] = held["b"]
+        held["a"][0] = x[2]
+        return held["b"][0]
+
+    with pytest.raises(tf.TracejitError) as caught:
+        tf.function(f)(POINTS[0])
+    assert """whether "held['b']" and "held['a']" are one list""" in str(caught.value)
+    assert "as in held['b'] = list(held['a'])" in str(caught.value)
+
+
+def test_a_loop_may_change_a_list_and_replace_it_if_nothing_else_knows_it():
+    def f(x):
+        b, s = [x[0]], x[1]
+        for v in x:
+            b[0] = b[0] + v
+            s = s + b[0]
+            b = [v]
+        return s + b[0]
+
+    assert [float(tf.function(f)(x)) for x in POINTS] == pytest.approx([float(f(x)) for x in POINTS])
+
+
 @pytest.mark.parametrize("f", [exchanged_and_changed, changed_and_replaced])
 def test_a_loop_that_changes_a_list_by_a_name_that_it_binds_to_others_is_refused(f):
     with pytest.raises(tf.TracejitError, match=r"a list or dict is changed(.|\n)*test_shared_lists.py"):

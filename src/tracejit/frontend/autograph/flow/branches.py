@@ -92,13 +92,12 @@ def branch(
     The names in `set_by_loop` may be None before, and then must not be read unless `pred` holds. Those `unread`
     stand for objects that may be read under another name. A body that raises is left out, for a check of `pred`.
     """
+
     def once(last: bool) -> None:
         only_held = [p.name for p in places.places if isinstance(p, ObjectPlace)]
         _branch(pred, then, orelse, places, scratch, Uses(set_by_loop, {*unread, *only_held}), what, last)
 
-    raised = tried(
-        lambda: until_all_is_known(once, lambda changes: places.extend([c.place for c in changes])), then
-    )
+    raised = tried(lambda: until_all_is_known(once, places.learn), then)
     if raised is None:
         shared_lists.settle()
         return
@@ -161,7 +160,7 @@ def _branch(
     finally:
         restore()
     both = moments[then], moments[orelse]
-    moved = set().union(*(displaced(begun, end, [(c, c) for c in objects]) for end in both))
+    moved = set[int]().union(*(displaced(begun, end, [(c, c) for c in objects]) for end in both))
     for c, a in zip(objects, after[len(before) :], strict=True):
         written_into(c, a, (same - moved) | (same & {id(c)}))
     values = [b if k else a for b, a, k in zip(before, after, bound, strict=False)]
@@ -363,10 +362,10 @@ class _Plan:
 
     def _unlike(self, name: str, a: Structure, b: Structure, what: str) -> str:
         if _both_lists(a, b):
-            return _one_grows(name, what)
+            return _one_grows(name, what, f" ({text(a)} in one and {text(b)} in the other)")
         return (
             f"{different(name, 'the ' + what)} is {text(a)} in one branch and {text(b)} in the other; "
-            f"they must agree in structure{at(user_location())}"
+            f"they must agree in structure: set the same items and keys in both, or before{at(user_location())}"
         )
 
     def _leaf(self, name: str, x: Any, y: Any, what: str) -> Callable[[], Any]:
@@ -456,10 +455,11 @@ class _Plan:
         return place(x, number_kind(x)) if is_number(x) else lambda: x
 
 
-def _one_grows(name: str, what: str) -> str:
+def _one_grows(name: str, what: str, sizes: str = "") -> str:
     return (
-        f"the list {name!r} grows in one branch only of the {what}: append in both, for it has to be as long after "
-        f"each, or keep a number in place of the item{at(user_location())}"
+        f"the list {name!r} grows in one branch only of the {what}{sizes}: append in both, as with `else: "
+        f"{name}.append(0.0)`, for it has to be as long after each, or begin it with all items, {name} = [0.0, …], and "
+        f"set them there, {name}[0] = …{at(user_location())}"
     )
 
 

@@ -242,7 +242,8 @@ class LoopVariable:
             raise LoopTypeChanged(
                 ShapeError(
                     f"{different(self.name, 'the ' + self.what)} changes from {text(self.structure)} to "
-                    f"{text(structure)} in an iteration: keep its structure{at(user_location())}"
+                    f"{text(structure)} in an iteration: keep its structure, with all items and keys before the loop"
+                    f"{at(user_location())}"
                 )
             )
         self.surely = leaves if surely_runs else []
@@ -341,7 +342,8 @@ class LoopVariable:
     def _learn_list(self, value: Any) -> bool:
         if value.__class__ is not Growing:
             raise Untraceable(
-                f"the list {self.name!r} is assigned in a loop that appends to it{at(user_location())}"
+                f"the list {self.name!r} is assigned in a loop that appends to it: append to it alone, and give the "
+                f"new list a name of its own{at(user_location())}"
             )
         self.row_structures = [flatten(item)[1] for item in value.items]
         if len({(s, *map(number_kind, flatten(x)[0])) for s, x in zip(self.row_structures, value.items)}) > 1:
@@ -349,7 +351,10 @@ class LoopVariable:
         if not self.waits:
             return False
         if not value.items:
-            raise Untraceable(f"the list {self.name!r} is read but not appended to{at(user_location())}")
+            raise Untraceable(
+                f"the list {self.name!r} is read but not appended to: append to it in each iteration"
+                f"{at(user_location())}"
+            )
         leaves, structure = flatten(value.items[-1])
         first, before = flatten(_last(self.before))
         if structure != before or not all(is_number(x) for x in (*leaves, *first)):

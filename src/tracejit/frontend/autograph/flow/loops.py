@@ -106,7 +106,7 @@ def _complete(steps: Steps, places: Places, lists: Sequence[str]) -> None:
     lists = list(lists)
 
     def learn(changes: Sequence[Change]) -> None:
-        places.extend([c.place for c in changes])
+        places.learn(changes)
         lists.extend(c.place.name for c in changes if c.grows)
 
     until_all_is_known(lambda last: _run_loop(steps, places, lists, last), learn)
@@ -222,15 +222,15 @@ class _LoopVariables:
             n.learn(v, self.steps.surely_runs, inside, displaced(self.began, self.end, [(was, v)]))
             for n, was, v in zip(self.names, self.began.values, values, strict=True)
         ]
+        items = [v.items for n, v in zip(self.names, values, strict=True) if n.grows]
+        self.changed = self.arrays.ends_with(values, items) or any(changes)
+        if self.changed:
+            return [], []
         if begun.changed(identities(values).union(*(n.kept for n in self.names))):
             raise Untraceable(
                 f"a list or dict is changed in the {self.steps.what} under one name and appended to, or replaced, "
                 f"under another: use one name{at(user_location())}"
             )
-        items = [v.items for n, v in zip(self.names, values, strict=True) if n.grows]
-        self.changed = self.arrays.ends_with(values, items) or any(changes)
-        if self.changed:
-            return [], []
         if items:
             shared_lists.refuse_appended(
                 self.around, [x for own in items for x in own], [*self.began.values, *values]

@@ -64,17 +64,18 @@ class Moment:
 
 
 class Position(NamedTuple):
-    """What is in one place at some moments, and what is there afterwards."""
+    """What is in one place at some moments, and what is there afterwards; empty for no `name`."""
 
     ways: tuple[Any, ...]
     after: Any
+    name: str
 
 
-def positions(moments: Sequence[Moment], roots: Iterable[tuple[tuple[Any, ...], Any]]) -> list[Position]:
-    """The places of lists and dicts in nests, outer ones first; `roots` are those nests at the moments and after."""
+def positions(moments: Sequence[Moment], roots: Iterable[Position]) -> list[Position]:
+    """The places of lists and dicts in nests, outer ones first; `roots` are those nests."""
     found: list[Position] = []
     seen: set[tuple[int, ...]] = set()
-    waiting = [Position(*root) for root in roots]
+    waiting = list(roots)
     while waiting:
         p = waiting.pop()
         key = (id(p.after), *map(id, p.ways))
@@ -84,7 +85,8 @@ def positions(moments: Sequence[Moment], roots: Iterable[tuple[tuple[Any, ...], 
         if is_container(p.after):
             found.append(p)
         held = [m.items(x) for m, x in zip(moments, p.ways, strict=True)]
-        waiting += [Position(tuple([h.get(k) for h in held]), x) for k, x in items_of(p.after).items()]
+        for k, x in items_of(p.after).items():
+            waiting.append(Position(tuple([h.get(k) for h in held]), x, p.name and f"{p.name}[{k!r}]"))
     return found
 
 

@@ -21,10 +21,11 @@ from .surroundings import Surroundings, references_to
 class _Link:
     """Two objects that may be one, and what they held when that became uncertain."""
 
-    __slots__ = ("pair", "contents", "line", "stale")
+    __slots__ = ("pair", "contents", "names", "line", "stale")
 
-    def __init__(self, a: Any, b: Any, stale: bool):
+    def __init__(self, a: Any, b: Any, names: tuple[str, str], stale: bool):
         self.pair = (a, b)
+        self.names = names
         self.stale = stale  # one of the two was changed before, and the other not
         self.contents = (items_of(a), items_of(b))
         self.line = at(user_location())
@@ -33,10 +34,26 @@ class _Link:
         return not all(map(same_contents, map(items_of, self.pair), self.contents))
 
 
-_CHANGED = (
-    "a list or dict is changed that is the same as another, or is not, as only the running program knows: a branch or "
-    "loop has bound a name to it. Bind the name before, or to a copy, or change in each branch the one that is meant"
-)
+    def error(self) -> Untraceable:
+        """What is raised where one was changed."""
+        kind = "dict" if isinstance(self.pair[0], dict) else "list"
+        first, second = sorted(self.names, key=lambda name: (not name, name.startswith(_EARLIER)))
+        named = second and not second.startswith(_EARLIER)
+        copied = f", as in {first} = {kind}({second})" if named else ""
+        those = f"{_shown(first)} and {_shown(second)}"
+        return Untraceable(
+            f"a list or dict is changed that may be the same as another: whether {those} are one {kind}, only the "
+            "running program knows, as a branch or loop has bound a name to it, or put it into another. Bind the name "
+            f"before, or to a copy{copied}, or change in each branch the one that is meant{self.line}"
+        )
+
+
+_EARLIER = "earlier "
+
+
+def _shown(name: str) -> str:
+    earlier = name.startswith(_EARLIER)
+    return f"the earlier {name[len(_EARLIER) :]!r}" if earlier else repr(name) if name else "another"
 
 
 _COMPARED = (
@@ -102,7 +119,7 @@ def settle() -> None:
 def _require(is_wrong: Callable[[_Link], bool]) -> None:
     for link in _open.links[-1] if _open.links else ():
         if is_wrong(link):
-            raise Untraceable(_CHANGED + link.line)
+            raise link.error()
 
 
 def _gone(links: Sequence[_Link]) -> set[int]:
@@ -146,8 +163,8 @@ def after_branch(
         return list(values)
     known = known_to(around)
     results = _Ways(*ends, known).settled(values)
-    read = [(*way, not out) for *way, out in zip(*(e.values for e in ends), results, unread, strict=False)]
-    found = positions(ends, _roots([((a, b), x) for a, b, x, is_read in read if is_read], known, 2))
+    read = zip(*(e.values for e in ends), results, around.places.names, unread, strict=False)
+    found = positions(ends, _roots(around, [Position((a, b), x, n) for a, b, x, n, out in read if not out], known, 2))
     linked = _linked()
     _link(found, {pair for way in (0, 1) for pair in meeting(found, way, linked)})
     return results
@@ -166,7 +183,8 @@ def after_loop(
     known = known_to(around)
     results = _Ways(before, end, known).settled(values)
     ways = zip(before.values, start.values, end.values, strict=True)
-    found = positions(moments, _roots(zip(ways, results, strict=True), known, 3))
+    met = list(map(Position, ways, results, around.places.names))
+    found = positions(moments, _roots(around, met, known, 3))
     pairs = _met_in_some_iteration(found)
     changed = start.changed_until(end)
     if compares and any(found[a].ways[1] is not found[b].ways[1] for a, b in pairs):
@@ -203,8 +221,12 @@ def _has_containers(x: Any) -> bool:
     return is_container(x) or (isinstance(x, tuple) and any(map(_has_containers, x)))
 
 
-def _roots(ways: Iterable[tuple[tuple[Any, ...], Any]], known: dict[int, Any], n: int) -> Iterable[Any]:
-    return [*ways, *(((c,) * n, c) for c in known.values())]
+def _roots(around: Surroundings, variables: Sequence[Position], known: dict[int, Any], n: int) -> list[Position]:
+    """The variables at `n` moments, and what is known besides by the names that it has."""
+    names = {id(x): _EARLIER + name for name, x in zip(around.places.names, around.before, strict=False)}
+    names |= {id(x): place.name for place, x in around.reachable.slots if place.name not in around.places.names}
+    names |= {id(v.after): v.name for v in variables}
+    return [*variables, *(Position((c,) * n, c, names.get(i, "")) for i, c in known.items())]
 
 
 class _Ways(NamedTuple):
@@ -290,5 +312,5 @@ def _link(
             continue
         if key in known:
             links.remove(known[key])
-        known[key] = _Link(x, y, stale)
+        known[key] = _Link(x, y, (found[a].name, found[b].name), stale)
         links.append(known[key])

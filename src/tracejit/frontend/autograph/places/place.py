@@ -257,6 +257,10 @@ class Places:
         self.places += more
         self.names = [p.name for p in self.places]
 
+    def learn(self, changes: Iterable[Any]) -> None:
+        """Hand on what was found changed."""
+        self.extend([c.place for c in changes])
+
     def get(self) -> list[Any]:
         return [p.get() for p in self.places]
 
