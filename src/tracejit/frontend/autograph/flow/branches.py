@@ -118,6 +118,7 @@ def _branch(
     what: str,
     last: bool,
 ) -> None:
+    shared_lists.check()
     kept = scratch.get()
     around = Surroundings(places, scratch, last)
     before, objects = around.before, around.contents.containers
@@ -131,6 +132,7 @@ def _branch(
     def restore() -> None:
         around.restore()
         scratch.set(kept)
+        shared_lists.rewritten()
 
     def side(body: Callable[[], None] | None) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
@@ -380,9 +382,7 @@ class _Plan:
             return self.placed(x, y, kind)
         if is_alias(x) or is_alias(y):
             return self._either(name, x, y, what)
-        late = (
-            f"the condition is known only when the compiled function runs{remedy(x, y)}{at(user_location())}"
-        )
+        late = f"the condition is known only when the compiled function runs{remedy(x, y)}{at(user_location())}"
         reason = f"is {_shown(x)} in one branch and {_shown(y)} in the other, and {late}"
         return lambda: Undefined(name, reason)
 

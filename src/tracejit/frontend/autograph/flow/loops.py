@@ -110,11 +110,15 @@ def _complete(steps: Steps, places: Places, lists: Sequence[str]) -> None:
         lists.extend(c.place.name for c in changes if c.grows)
 
     until_all_is_known(lambda last: _run_loop(steps, places, lists, last), learn)
-    shared_lists.settle()
+    try:
+        shared_lists.settle()
+    except Untraceable as error:  # names may stand for the same objects from the first iteration on
+        raise LoopTypeChanged(error) from None
 
 
 @ending
 def _run_loop(steps: Steps, places: Places, lists: Sequence[str], last: bool) -> None:
+    shared_lists.check()
     around = Surroundings(places, last=last)
     names = [
         LoopVariable(n, v, n in lists, steps.what) for n, v in zip(places.names, around.before, strict=True)
@@ -187,6 +191,7 @@ class _LoopVariables:
         values = [n.value(own) for n, own in self._apart(carried)]
         self.around.places.set(values)
         self.arrays.begin(values)
+        shared_lists.rewritten()
 
     def _apart(self, carried: Sequence[Tensor]) -> Iterator[tuple[LoopVariable, Sequence[Tensor]]]:
         """Each variable with what goes round for it."""
@@ -256,6 +261,7 @@ class _LoopVariables:
         self.start(carried)
         compared = shared_lists.compared()
         answer = self.steps.test()
+        shared_lists.check()
         self.compares |= shared_lists.compared() > compared
         return truth(answer) if traced(answer) else as_tensor(bool(answer))
 

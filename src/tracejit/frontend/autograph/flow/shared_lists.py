@@ -23,12 +23,12 @@ class _Link:
 
     __slots__ = ("pair", "contents", "names", "line", "stale")
 
-    def __init__(self, a: Any, b: Any, names: tuple[str, str], stale: bool):
+    def __init__(self, a: Any, b: Any, names: tuple[str, str], stale: bool, line: str = ""):
         self.pair = (a, b)
         self.names = names
         self.stale = stale  # one of the two was changed before, and the other not
         self.contents = (items_of(a), items_of(b))
-        self.line = at(user_location())
+        self.line = line or at(user_location())
 
     def changed(self) -> bool:
         return not all(map(same_contents, map(items_of, self.pair), self.contents))
@@ -105,6 +105,14 @@ def check() -> None:
     _require(lambda link: link.changed())
 
 
+def rewritten() -> None:
+    """Tracing has given lists and dicts other contents, once :func:`check` has seen that the program did not."""
+    links = _open.links[-1] if _open.links else []
+    if any(link.changed() for link in links):
+        _note(links)
+        links[:] = [_Link(*link.pair, link.names, link.stale, link.line) for link in links]
+
+
 def settle() -> None:
     """After a branch or loop: forget the links to what nothing holds any more, now that it is over."""
     check()
@@ -163,6 +171,7 @@ def after_branch(
         return list(values)
     known = known_to(around)
     results = _Ways(*ends, known).settled(values)
+    rewritten()
     read = zip(*(e.values for e in ends), results, around.places.names, unread, strict=False)
     found = positions(ends, _roots(around, [Position((a, b), x, n) for a, b, x, n, out in read if not out], known, 2))
     linked = _linked()
@@ -182,6 +191,7 @@ def after_loop(
         return list(values)
     known = known_to(around)
     results = _Ways(before, end, known).settled(values)
+    rewritten()
     ways = zip(before.values, start.values, end.values, strict=True)
     met = list(map(Position, ways, results, around.places.names))
     found = positions(moments, _roots(around, met, known, 3))
