@@ -40,7 +40,7 @@ class _Link:
         first, second = sorted(self.names, key=lambda name: (not name, name.startswith(_EARLIER)))
         named = second and not second.startswith(_EARLIER)
         copied = f", as in {first} = {kind}({second})" if named else ""
-        those = f"{_shown(first)} and {_shown(second)}"
+        those = f"{_shown(first)} and {_shown(second)}" if first else f"two {kind}s"
         return Untraceable(
             f"a list or dict is changed that may be the same as another: whether {those} are one {kind}, only the "
             "running program knows, as a branch or loop has bound a name to it, or put it into another. Bind the name "
