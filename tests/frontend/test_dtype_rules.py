@@ -223,6 +223,25 @@ def test_strict_promotion_refuses_every_change_of_a_tensors_dtype():
         same(lambda: x / 2, [0.5, 1.0], "float64")
 
 
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint16"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+def test_integers_of_numpy_take_the_dtype_of_floating_tensors(dtype, kind):
+    x, v, n = C([1.0, 2.0], dtype), tf.Variable([1.0, 2.0], dtype=dtype), np.array([3, 4], kind)
+    for y in (x, v):
+        same(lambda y=y: y * n, [3, 8], dtype)
+        same(lambda y=y: n * y, [3, 8], dtype)
+        same(lambda y=y: n / y, [3, 2], dtype)
+        same(lambda y=y: y / n[0], [1 / 3, 2 / 3] if dtype != "float16" else np.float16([1 / 3, 2 / 3]), dtype)
+        same(lambda y=y: np.add(y, n), [4, 6], dtype)
+        same(lambda y=y: tf.where([True, False], y, n), [1, 4], dtype)
+    same(lambda: x * np.array([3, 4], kind), [3, 8], dtype)
+    same(lambda: C([1, 2]) * np.array([3.0, 4.0]), [3, 8], "float64")
+    same(lambda: tnp.multiply(C([1.0, 2.0]), np.array([3, 4])), [3, 8], "float64")
+    gradient = tf.grad(tf.grad(lambda x: x**3 * n[0] / n[1]))
+    if dtype != "complex64":
+        same(lambda: gradient(C(2.0, dtype)), 9.0, dtype)
+
+
 def test_saturating_casts():
     same(lambda: tf.saturate_cast([300.0, -5.0, 7.5], "uint8"), [255, 0, 7], "uint8")
     same(lambda: tf.saturate_cast([300, -5], tf.int8), [127, -5], "int8")

@@ -34,7 +34,8 @@ class Settings:
         numbers too: no result is rounded more often than as written, but what overflows or underflows on its way,
         within a factor of 2**64, may come out otherwise. For one function: ``function(f, fastmath=True)``.
     dtype_promotion : str
-        ``"numpy"`` promotes mixed dtypes as NumPy 2 does, ``"strict"`` raises TypeError.
+        ``"numpy"`` promotes mixed dtypes as NumPy 2 does, but for NumPy's integers beside floating tensors, which
+        take the dtype of these; ``"strict"`` raises TypeError.
     default_dtype : str
         dtype given to Python floats, ``"float32"`` or ``"float64"``.
     eager : bool

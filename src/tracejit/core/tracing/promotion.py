@@ -39,7 +39,7 @@ known_scalar: Callable[[tuple[Any, ...]], Tensor | None] = scalars.get
 
 
 def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -> tuple[Tensor, ...]:
-    """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them."""
+    """Tensors of one dtype from tensors, arrays and Python numbers, as NumPy 2 promotes them; see `_that_count`."""
     if len(inputs) == 2:
         inputs = a, b = [
             x if x.__class__ is Tensor or x.__class__ in _TAKES_DTYPE else read_variable(x) for x in inputs
@@ -71,7 +71,10 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
             "arithmetic takes numbers and bools, not strings; see tracejit.strings for what strings can do"
             f"{at(user_location())}"
         )
-    dtype = joint_dtype(*dtypes, *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w))
+    given = [x for x, w in zip(inputs, weak, strict=True) if not w]
+    dtype = joint_dtype(
+        *_that_count(given, dtypes), *(_weak_example(x) for x, w in zip(inputs, weak, strict=True) if w)
+    )
     if any(d != dtype for d in dtypes) and settings.current().dtype_promotion == "strict":
         numbers = {kind.__name__ for kind in map(python_kind, inputs) if kind is not None}
         names = (*(d.name for d in dict.fromkeys(dtypes)), *(f"a Python {n}" for n in sorted(numbers)))
@@ -82,6 +85,15 @@ def promote(inputs: Sequence[Any], cast: Callable[[Tensor, np.dtype], Tensor]) -
     take = iter(strong)
     same = [as_tensor(x, dtype) if w else next(take) for x, w in zip(inputs, weak, strict=True)]
     return tuple(t if t.np_dtype == dtype else cast(t, dtype) for t in same)
+
+
+def _that_count(given: Sequence[Any], dtypes: list[np.dtype]) -> list[np.dtype]:
+    """The dtypes that decide: NumPy's integers take the dtype of floating tensors that they meet, as in TensorFlow."""
+    of_numpy = [isinstance(x, (np.ndarray, np.generic)) for x in given]
+    pairs = list(zip(dtypes, of_numpy, strict=True))
+    if not any(d.kind in "fcV" and not theirs for d, theirs in pairs):
+        return dtypes
+    return [d for d, theirs in pairs if not (theirs and d.kind in "iu")]
 
 
 def joint_dtype(*given: Any) -> np.dtype:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -89,13 +89,15 @@ def from_face(name: str) -> Any:
     return member
 
 
-def _meanings(name: str) -> Iterator[Callable[..., Any] | None]:
+def _meanings(name: str, inputs: Sequence[Any]) -> Iterator[Callable[..., Any] | None]:
     """What a ufunc may mean, the op first: ops refuse integers where NumPy makes them floats.
 
-    Division is the face's: the op gives small integers a float of another width than NumPy. So are the logical ones:
-    the op takes bools alone.
+    Division of integers is the face's: the op gives small ones a float of another width than NumPy. So are the logical
+    ones: the op takes bools alone.
     """
-    if name == "divide" or name.startswith("logical_"):
+    ours = [x for x in inputs if hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic))]
+    whole = name == "divide" and not any(x.dtype.kind in "fcV" for x in ours)
+    if whole or name.startswith("logical_"):
         yield from_face(name)
     yield products.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
     yield from_face(name)
@@ -105,7 +107,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
     """NumPy functions of single elements, of tensors: ours of that name, else NumPy's of the values."""
     name = ufunc.__name__
     if method == "__call__" and not kwargs:
-        for function in _meanings(name):
+        for function in _meanings(name, inputs):
             try:
                 if function is not None:
                     return function(*inputs)
