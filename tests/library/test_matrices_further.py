@@ -105,3 +105,18 @@ def test_counting_refuses_what_it_cannot_count():
 def test_complex_rows_of_norm_one():
     x = tf.constant([[3 + 4j, 0j], [0j, 0j]])
     assert tf.nn.l2_normalize(x, axis=1).numpy().tolist() == [[pytest.approx(0.6 + 0.8j), 0], [0, 0]]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_ranks_of_a_stack_by_what_rounding_leaves(compiled):
+    full = np.diag([3.0, 1e-3, 2.0])
+    x = np.stack([full, full * [[1], [0], [1]], np.ones((3, 3)), np.zeros((3, 3))]).astype("float32")
+    rank = tf.function(tf.linalg.matrix_rank) if compiled else tf.linalg.matrix_rank
+    assert rank(tf.constant(x)).numpy().tolist() == [3, 2, 1, 0]
+    assert rank(tf.constant(x[:2, :2])).numpy().tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_diagonal_of_nothing(compiled):
+    part = tf.function(tf.linalg.tensor_diag_part) if compiled else tf.linalg.tensor_diag_part
+    assert part(tf.zeros((0, 0))).shape == (0,) and part(tf.zeros((2, 0, 2, 0))).shape == (2, 0)

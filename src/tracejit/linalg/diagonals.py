@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.dim import product
 from ..core.errors import ShapeError, at, user_location
 from ..core.op import ops
 from ..core.tensor import Tensor
@@ -187,7 +188,7 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
     half = len(x.shape) // 2
     if x.shape[:half] != x.shape[half:] or not half:
         raise ShapeError(f"the second half of the sizes of {x.spec} is not the first{at(user_location())}")
-    size = as_tensor(get(x, (..., *(0 for _ in range(half))))).spec.size
+    size = product(x.shape[:half])
     return ops.reshape(diag_part(ops.reshape(x, shape=(size, size))), shape=x.shape[:half])
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.op import ops
 from ..core.tensor import Tensor
 from ..core.tracing.dispatch import as_tensor
+from ..ops.arrays.shape import expand_dims
 from ..ops.linalg.products import swapped
 from .matrices import of_matrices
 
@@ -175,7 +176,7 @@ def matrix_rank(a: Any, tol: Any = None, validate_args: bool = False, name: str 
     x: Any = as_tensor(a)
     values: Any = ops.stop_gradient(svd(x, compute_uv=False))
     if tol is None:
-        longest = ops.reduce_max(values, axis=(-1,), keepdims=True)
+        longest = expand_dims(ops.reduce_max(values, axis=(-1,)), -1)
         tol = longest * (float(np.finfo(values.dtype).eps) * max(x.shape[-2:]))
     above = ops.greater(values, ops.cast(as_tensor(tol), dtype=values.dtype))
     return ops.reduce_sum(ops.cast(above, dtype=np.dtype(np.int32)), axis=(-1,))
