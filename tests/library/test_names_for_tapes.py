@@ -182,7 +182,6 @@ def test_mirrored_by_chance():
         (lambda: tf.space_to_batch(IMAGES, [3, 3], [[0, 0], [0, 0]]), "do not fill"),
         (lambda: tf.batch_to_space(IMAGES, [3, 1], [[0, 0], [0, 0]]), "not one of blocks"),
         (lambda: tf.nn.pool(IMAGES, [2, 2], "SUM"), "'MAX' or 'AVG'"),
-        (lambda: tf.nn.pool(IMAGES, [2, 2], "MAX", dilations=2), "not spread"),
         (lambda: tf.image.ssim(IMAGES, IMAGES, 1.0), "smaller than a window"),
         (lambda: tf.image.psnr(IMAGES, IMAGES[0], 1.0), "one shape"),
         (lambda: tf.image.sobel_edges(IMAGES[0]), "a batch of images"),
