@@ -16,6 +16,7 @@ from tracejit.core.ir.text import to_text
 from tracejit.core.op import ops
 from tracejit.core.spec import TensorSpec
 from tracejit.core.tensor import Tensor
+from tracejit.core.tracing import dispatch
 from tracejit.core.tracing.trace import replay, resize_graph, trace
 
 FLOAT = TensorSpec((3,), "float64")
@@ -230,3 +231,22 @@ def test_errors_of_calls_with_many_operands_are_short():
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         tf.concat([*rows[:7], tf.ones((2, 4))], axis=0)
     assert str(caught.value).count("float32[2,3]") >= 7
+
+
+def test_an_interrupt_at_the_end_of_a_trace_leaves_nothing_in_charge(monkeypatch):
+    replacing, pressed = type(dispatch.interpreting(None)), []
+    left = replacing.__exit__
+
+    def interrupted(self, *exc):
+        if pressed:
+            raise pressed.pop()
+        left(self, *exc)
+
+    def f(x):
+        pressed.append(KeyboardInterrupt)
+        return [x]
+
+    monkeypatch.setattr(replacing, "__exit__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trace(f, [FLOAT])
+    assert dispatch.state.interpreter is None

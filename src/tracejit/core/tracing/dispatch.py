@@ -311,7 +311,7 @@ class _replacing:
     __slots__ = ("fields", "saved")
 
     def __init__(self, **fields: Any):
-        self.fields = fields
+        self.fields, self.saved = fields, dict[str, Any]()
 
     def __enter__(self) -> None:
         self.saved = {k: getattr(state, k) for k in self.fields}

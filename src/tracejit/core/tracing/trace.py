@@ -272,9 +272,9 @@ def trace(
 
 @enters_trace
 def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) -> Traced:
-    graph = tracer.graph
-    with interpreting(tracer):
-        try:
+    graph, in_charge = tracer.graph, interpreting(tracer)
+    try:
+        with in_charge:
             arguments = [tracer.add_input(s) for s in specs]
             tensors = [as_tensor(o) for o in f(*arguments)]
             if tracer.overlaps and tracer.parent is None:
@@ -284,8 +284,11 @@ def _trace(tracer: Trace, f: Callable[..., Any], specs: Sequence[TensorSpec]) ->
             for h in held:
                 h.assigned = h.assigned and not h.local
             updates = [(h, tracer.value(h.now)) for h in held if h.assigned]
-        finally:
-            graph.finished = True
+    except BaseException:
+        in_charge.__exit__()  # a signal may have come between the end of the block and what puts all back
+        raise
+    finally:
+        graph.finished = True
     captured = list(tracer.captures.values())
     taken = [t.value for each in tracer.taken for t in each.tensors]
     graph.inputs = [
