@@ -92,3 +92,31 @@ def test_a_return_of_a_function_within_finally_is_no_jump_out_of_it(f):
         v = tf.Variable(0.5)
         seen.append((float(g(tf.constant(0.75), tf.constant(4), v)), float(v)))
     assert seen[0] == seen[1] == (0.75, 1.5)
+
+
+@pytest.mark.parametrize("trips", range(3))
+def test_a_list_or_dict_may_be_returned_from_a_loop_in_a_loop(trips: int):
+    """What a branch or loop inside makes of it is of that inner trace: it is not what was there before."""
+
+    def f(x, n):
+        d = {"a": x * 2.0, "b": [x, x + 1.0]}
+        i = 0
+        while i < n:
+            i += 1
+            for _ in range(2):
+                if x > 1.0:
+                    return d
+        return d
+
+    @tf.function
+    def slopes(x, n):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            out = f(x, n)
+            y = out["a"] * out["b"][1]
+        return out, tape.gradient(y, x)
+
+    for x in (0.5, 3.0):
+        out, slope = slopes(tf.constant(x), tf.constant(trips))
+        assert (float(out["a"]), [*map(float, out["b"])]) == (2 * x, [x, x + 1.0])
+        assert float(slope) == pytest.approx(2 * (x + 1.0) + 2 * x)

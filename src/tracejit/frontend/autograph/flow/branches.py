@@ -127,7 +127,7 @@ def _branch(
     names = [*places.names, *(_name_of(c, places.names, before) for c in objects)]
     same = identities(before)
     moments: dict[Any, Moment] = {}
-    begun = Moment(before, objects)
+    known, begun = shared_lists.known_to(around), Moment(before, objects)
 
     def restore() -> None:
         around.restore()
@@ -166,7 +166,7 @@ def _branch(
     for c, a in zip(objects, after[len(before) :], strict=True):
         written_into(c, a, (same - moved) | (same & {id(c)}))
     values = [b if k else a for b, a, k in zip(before, after, bound, strict=False)]
-    places.set(shared_lists.after_branch(around, both, values, [n in uses.unread for n in names]))
+    places.set(shared_lists.after_branch(around, known, both, values, [n in uses.unread for n in names]))
     written.hand_on(after)
 
 

@@ -147,6 +147,7 @@ class _LoopVariables:
         self.arrays = WrittenInLoop(around, steps.rows)
         self.changed = False
         self.values: list[Any] = []
+        self.known = shared_lists.known_to(around)
         self.before = Moment(around.before, around.contents.containers)
         self.began: Moment = self.before  # of an iteration
         self.end: Moment = self.before
@@ -275,7 +276,7 @@ class _LoopVariables:
         pairs = zip(self.names, self.around.before, self.end.values, strict=True)
         self.before.values = [end if n.unset else before for n, before, end in pairs]
         moments = (self.before, self.began, self.end)
-        return shared_lists.after_loop(self.around, moments, results, self.compares)
+        return shared_lists.after_loop(self.around, self.known, moments, results, self.compares)
 
 
 __all__ = ["LoopTypeChanged", "Steps", "run_loop"]

@@ -155,7 +155,7 @@ def _note(links: list[_Link]) -> None:
 
 
 def known_to(around: Surroundings) -> dict[int, Any]:
-    """The lists and dicts that were there before a branch or loop."""
+    """The lists and dicts that are there before a branch or loop; asked for then, as it makes links of its own."""
     reached = [c for _, c, _ in around.reachable.containers]
     reached += [c for c, _ in around.reachable.others]
     known = [c for c, _ in Moment((*around.before, *around.contents.containers, *reached)).containers.values()]
@@ -164,12 +164,15 @@ def known_to(around: Surroundings) -> dict[int, Any]:
 
 
 def after_branch(
-    around: Surroundings, ends: tuple[Moment, Moment], values: Sequence[Any], unread: Sequence[bool]
+    around: Surroundings,
+    known: dict[int, Any],
+    ends: tuple[Moment, Moment],
+    values: Sequence[Any],
+    unread: Sequence[bool],
 ) -> list[Any]:
     """What variables hold after a branch, of what they hold at the ends of its sides, and copies of what they may."""
     if not any(map(_has_containers, values)) and not around.contents.containers:
         return list(values)
-    known = known_to(around)
     results = _Ways(*ends, known).settled(values)
     rewritten()
     read = zip(*(e.values for e in ends), results, around.places.names, unread, strict=False)
@@ -180,7 +183,11 @@ def after_branch(
 
 
 def after_loop(
-    around: Surroundings, moments: tuple[Moment, Moment, Moment], values: Sequence[Any], compares: bool
+    around: Surroundings,
+    known: dict[int, Any],
+    moments: tuple[Moment, Moment, Moment],
+    values: Sequence[Any],
+    compares: bool,
 ) -> list[Any]:
     """What variables hold after a loop, of what they hold before it, at the start of an iteration and at its end.
 
@@ -189,7 +196,6 @@ def after_loop(
     before, start, end = moments
     if not any(map(_has_containers, values)) and not around.contents.containers:
         return list(values)
-    known = known_to(around)
     results = _Ways(before, end, known).settled(values)
     rewritten()
     ways = zip(before.values, start.values, end.values, strict=True)
