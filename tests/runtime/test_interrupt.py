@@ -322,3 +322,66 @@ def test_memory_that_code_gives_back_loses_no_interrupt() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(map(operator.call, [press, give_back]))  # Python looks for signals when both are done
     assert pool._lent == lent
+
+
+ALARMS = [getattr(signal, name) for name in ("SIGALRM", "SIGVTALRM", "SIGPROF") if hasattr(signal, name)]
+TIMERS = [getattr(signal, name) for name in ("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF") if hasattr(signal, name)]
+
+
+@tj.function
+def chosen(x):
+    for _ in range(40):
+        x = tj.sin(x) + 1.0
+    return x[x > 1.5] * 2.0
+
+
+@pytest.mark.skipif(not ALARMS, reason="no timers that send signals")
+@pytest.mark.parametrize(("number", "timer"), [*zip(ALARMS, TIMERS, strict=True)])
+def test_a_timer_that_raises_ends_whatever_runs(number: int, timer: int) -> None:
+    """Alarms are how programs limit the time of a call: in a loop, before it asks for memory, in what it calls."""
+
+    def handler(number: int, frame: object) -> None:
+        raise Stop
+
+    def waits(x):
+        return tj.numpy_function(lambda y: counting(y, np.int64(10**12)).numpy(), [x], tj.float64)
+
+    x = np.linspace(0.0, 3.0, 60_000)
+    expected = chosen(x).numpy()
+    waiting = tj.function(waits)
+    calls = [lambda: counting(np.float64(0.0), np.int64(10**12)), lambda: waiting(np.float64(0.0))]
+    interrupts = signal.getsignal(signal.SIGINT)
+    before = signal.signal(number, handler)
+    try:
+        for call in calls:
+            with pytest.raises(Stop):
+                signal.setitimer(timer, 0.05)
+                call()
+        for k in range(100):
+            with pytest.raises(Stop):
+                signal.setitimer(timer, 1e-4 * (1 + k % 20))
+                while True:
+                    chosen(x)
+        assert signal.getsignal(number) is handler
+        assert signal.getsignal(signal.SIGINT) is interrupts
+    finally:
+        signal.setitimer(timer, 0.0)
+        signal.signal(number, before)
+    np.testing.assert_array_equal(chosen(x), expected)
+
+
+def test_two_signals_at_once_both_are_heard() -> None:
+    heard: list[int] = []
+    numbers = [signal.SIGINT, *ALARMS]
+    before = [signal.signal(n, lambda number, frame: heard.append(number)) for n in numbers]
+    try:
+        timers = [threading.Timer(0.05, os.kill, (os.getpid(), n)) for n in numbers]
+        for timer in timers:
+            timer.start()
+        assert float(counting(np.float64(0.0), np.int64(2 * 10**8))) == 2e8
+        for timer in timers:
+            timer.join()
+        assert sorted(heard) == sorted(map(int, numbers))
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

@@ -1,7 +1,7 @@
-"""Interruption of machine code: Ctrl-C, and listeners that hear where loops are.
+"""Interruption of machine code: Ctrl-C, alarms and the like, and listeners that hear where loops are.
 
 Python runs signal handlers only between bytecodes, and an exception raised by one inside a callback would be
-lost. So for the time of a call the handler only takes a note. Code that polls comes here, where the note is handed
+lost. So for the time of a call the handlers only take a note. Code that polls comes here, where the note is handed
 to the handler that was there before; what that raises is kept, the code returns, and it is raised again at the
 call. Knows the calling convention, not executables.
 """
@@ -18,10 +18,16 @@ from typing import Any
 from tracejit.runtime import watch
 from tracejit.runtime.abi import POLL_TYPE, STATUS_INTERRUPTED, STATUS_OK, Context
 
-_pressed = False  # belongs to the main thread, which alone receives signals
+#: What programs end calls with: Ctrl-C, timers, and requests to end. Handlers of others must not raise.
+_SIGNALS = [
+    int(getattr(_signal, name))
+    for name in ("SIGINT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if hasattr(_signal, name)
+]
+Handler = Callable[[int, Any], Any]
+_noted: list[int] = []  # belongs to the main thread, which alone receives signals
 _MAIN = threading.main_thread().ident
 _ident = threading.get_ident
-_SIGINT = int(_signal.SIGINT)
 
 
 class _Calls(threading.local):
@@ -34,8 +40,7 @@ _calls = _Calls()
 
 
 def _take_note(number: int, frame: Any) -> None:
-    global _pressed
-    _pressed = True
+    _noted.append(number)
 
 
 @POLL_TYPE
@@ -50,31 +55,48 @@ _POLL_ADDRESS = ctypes.cast(_poll, ctypes.c_void_p).value
 class _Call:
     """One call of code that polls, from its beginning."""
 
-    __slots__ = ("around", "before", "context", "failure", "listener", "messages")
+    __slots__ = ("around", "before", "context", "failure", "listener", "messages", "taken")
 
     def __init__(self, context: Context, messages: watch.Messages):
-        """Take the place of the handler of Ctrl-C, and let the code poll if there is anything to poll for."""
+        """Take the place of the handlers of signals, and let the code poll if there is anything to poll for."""
         self.context = context
         self.messages = messages
         self.failure: BaseException | None = None
-        self.before: Callable[[int, Any], Any] | None = None
         self.around = around = _calls.now
+        self.before: dict[int, Handler] = {}  # who handles what is noted
+        self.taken: dict[int, Handler] = {}  # those whose places this call has taken
         self.listener = watch.listener()
         if _ident() == _MAIN:
-            before = _signal.getsignal(_SIGINT)
-            if before is _take_note and around is not None:
-                self.before = around.before
-            elif callable(before):
-                self.before = before
-                _signal.signal(_SIGINT, _take_note)
-        polls = self.before is not None or self.listener is not None
+            try:
+                self._take(around)
+            except BaseException:
+                self._give_back()
+                raise
+        polls = self.before or self.listener is not None
         context.poll = _POLL_ADDRESS if polls else None
         _calls.now = self
 
+    def _take(self, around: _Call | None) -> None:
+        if around is not None:
+            self.before |= around.before
+        for number in _SIGNALS:
+            handler = _signal.getsignal(number)
+            if callable(handler) and handler is not _take_note:
+                self.taken[number] = self.before[number] = handler
+                _signal.signal(number, _take_note)
+
+    def _give_back(self) -> None:
+        for number, handler in [*self.taken.items()]:
+            _signal.signal(number, handler)
+            del self.taken[number]
+
     def end(self) -> None:
-        around = _calls.now = self.around
-        if self.before is not None and (around is None or around.before is not self.before):
-            _signal.signal(_SIGINT, self.before)
+        _calls.now = self.around
+        if self.taken:
+            try:
+                self._give_back()
+            finally:
+                self._give_back()  # what is left where a handler that is back has raised meanwhile
 
     def look(self) -> int:
         """What a poll does: 1 asks the code to return."""
@@ -88,11 +110,11 @@ class _Call:
         return 0
 
     def answer(self) -> None:
-        """If Ctrl-C was pressed, do what it does."""
-        global _pressed
-        if _pressed and self.before is not None:
-            _pressed = False
-            self.before(_SIGINT, None)
+        """Do what the signals that came do."""
+        while _noted and self.before:
+            number = _noted.pop(0)
+            if handler := self.before.get(number):
+                handler(number, None)
 
 
 def run(
@@ -100,14 +122,14 @@ def run(
 ) -> int:
     """The status of an entry, which Ctrl-C, or an error of somebody who listens, ends early by its exception.
 
-    Where Python does not handle Ctrl-C, and outside of the main thread, the code is not interrupted.
+    Where Python does not handle Ctrl-C or another signal, and outside of the main thread, that interrupts no code.
     """
     call = _Call(context, messages)
     try:
         status = entry(*arguments)
     finally:
         call.end()
-    if _pressed:
+    if _noted:
         call.answer()
     if status == STATUS_OK:
         if call.listener is not None:
