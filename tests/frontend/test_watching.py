@@ -7,11 +7,10 @@ import pytest
 import tracejit as tf
 
 
-@pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
-def test_a_tape_that_is_entered_again_goes_on(persistent, compiled):
+def test_a_persistent_tape_that_is_entered_again_goes_on(compiled):
     def slopes(x):
-        tape = tf.GradientTape(persistent)
+        tape = tf.GradientTape(persistent=True)
         with tape:
             tape.watch(x)
             y = 2.0 * x

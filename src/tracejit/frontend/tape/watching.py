@@ -86,7 +86,7 @@ class Tape(Recording):
         mode = state.mode
         if mode.attempt is not None:
             remember(self, self._saved)
-        if self._used:
+        if self._used or (self.tracked and not self.persistent):
             self._forget()
             self._spent, self._weights, self._started, self._history = None, None, next_serial(), None
         self._used = False
