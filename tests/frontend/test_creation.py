@@ -146,3 +146,5 @@ def test_an_open_size_of_no_elements_is_told_by_the_sizes_that_are_not_zero(give
 def test_an_axis_in_a_list_is_that_axis():
     assert tf.expand_dims(tf.ones((2, 3)), [-1]).shape == (2, 3, 1)
     assert tf.function(lambda x: tf.expand_dims(x, [0]))(tf.ones(2)).shape == (1, 2)
+    with pytest.raises(tf.DtypeError, match=r"an axis is an integer, not \[0, 1\]"):
+        tf.expand_dims(tf.ones(2), [0, 1])

@@ -385,3 +385,16 @@ def test_two_signals_at_once_both_are_heard() -> None:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
+
+
+@pytest.mark.skipif(not ALARMS, reason="no timers that send signals")
+def test_a_handler_gets_a_frame() -> None:
+    """Profilers that take samples look where the program is."""
+    seen: list[str] = []
+    before = signal.signal(ALARMS[0], lambda number, frame: seen.append(frame.f_code.co_name))  # type: ignore[union-attr]
+    try:
+        signal.setitimer(TIMERS[0], 0.02)
+        assert float(counting(np.float64(0.0), np.int64(10**8))) == 1e8
+        assert len(seen) == 1
+    finally:
+        signal.signal(ALARMS[0], before)

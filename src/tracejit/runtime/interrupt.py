@@ -11,6 +11,7 @@ from __future__ import annotations
 # What `signal` wraps: the same functions without its enumerations, ten times faster.
 import _signal
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -114,7 +115,7 @@ class _Call:
         while _noted and self.before:
             number = _noted.pop(0)
             if handler := self.before.get(number):
-                handler(number, None)
+                handler(number, sys._getframe())
 
 
 def run(

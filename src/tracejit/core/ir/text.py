@@ -103,7 +103,7 @@ def constants(graph: Graph) -> dict[str, np.ndarray]:
 
 
 #: How contents are named in a text.
-_CONTENTS = r"#[0-9a-f]{24}"
+_CONTENTS = r"#[0-9a-f]+"
 
 
 def without_contents(graph: Graph) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
@@ -80,9 +79,10 @@ def _fill_in(x: TensorSpec, shape: tuple[Size, ...]) -> tuple[Size, ...]:
     known: Any = product(s for i, s in enumerate(shape) if i != place)
     total: Any = x.size
     if known == total == 0 and all(s.__class__ is int for s in (*x.shape, *shape)):
-        known, total = (math.prod(s for s in sizes if s > 0) for sizes in (shape, x.shape))
+        known, total = (product(s for s in sizes if s > 0) for sizes in (shape, x.shape))
     numbers = isinstance(known, int) and isinstance(total, int)
-    if not (known != 0 and total % known == 0 if numbers else same(total // known * known, total)):
+    fits = known != 0 and total % known == 0 if numbers else same(total // known * known, total)
+    if not fits:
         raise ShapeError(
             f"cannot reshape {shape_text(x.shape)} to {shape_text(shape)}: {known} times the size that -1 stands for "
             f"must be {total}"
@@ -287,7 +287,7 @@ def expand_dims(input: Any, axis: int, name: str | None = None) -> Any:
     (1, 2)
     """
     x = as_tensor(input)
-    place = axes_of(axis, len(x.shape) + 1)[0] if isinstance(axis, list) else one_axis(axis, len(x.shape) + 1)
+    place = one_axis(axis[0] if isinstance(axis, list) and len(axis) == 1 else axis, len(x.shape) + 1)
     return reshape(x, shape=(*x.shape[:place], 1, *x.shape[place:]))
 
 

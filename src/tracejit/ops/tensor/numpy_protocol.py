@@ -95,12 +95,14 @@ def _meanings(name: str, inputs: Sequence[Any]) -> Iterator[Callable[..., Any] |
     Division of integers is the face's: the op gives small ones a float of another width than NumPy. So are the logical
     ones: the op takes bools alone.
     """
-    ours = [x for x in inputs if hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic))]
-    whole = name == "divide" and not any(x.dtype.kind in "fcV" for x in ours)
-    if whole or name.startswith("logical_"):
+    if name.startswith("logical_") or (name == "divide" and not any(map(_is_floating_tensor, inputs))):
         yield from_face(name)
     yield products.dot if name == "matmul" else OPS.get(_OTHER_NAMES.get(name, name))
     yield from_face(name)
+
+
+def _is_floating_tensor(x: Any) -> bool:
+    return hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fcV"
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -33,7 +33,6 @@ class _Link:
     def changed(self) -> bool:
         return not all(map(same_contents, map(items_of, self.pair), self.contents))
 
-
     def error(self) -> Untraceable:
         """What is raised where one was changed."""
         kind = "dict" if isinstance(self.pair[0], dict) else "list"
@@ -69,6 +68,11 @@ class _Open(threading.local):
 
 
 _open = _Open()
+
+
+def _links() -> list[_Link]:
+    """Those of the function that is being traced."""
+    return _open.links[-1] if _open.links else []
 
 
 class Links:
@@ -107,7 +111,7 @@ def check() -> None:
 
 def rewritten() -> None:
     """Tracing has given lists and dicts other contents, once :func:`check` has seen that the program did not."""
-    links = _open.links[-1] if _open.links else []
+    links = _links()
     if any(link.changed() for link in links):
         _note(links)
         links[:] = [_Link(*link.pair, link.names, link.stale, link.line) for link in links]
@@ -116,7 +120,7 @@ def rewritten() -> None:
 def settle() -> None:
     """After a branch or loop: forget the links to what nothing holds any more, now that it is over."""
     check()
-    links = _open.links[-1] if _open.links else []
+    links = _links()
     gone = _gone(links)
     if gone:
         _note(links)
@@ -125,7 +129,7 @@ def settle() -> None:
 
 
 def _require(is_wrong: Callable[[_Link], bool]) -> None:
-    for link in _open.links[-1] if _open.links else ():
+    for link in _links():
         if is_wrong(link):
             raise link.error()
 
@@ -159,8 +163,7 @@ def known_to(around: Surroundings) -> dict[int, Any]:
     reached = [c for _, c, _ in around.reachable.containers]
     reached += [c for c, _ in around.reachable.others]
     known = [c for c, _ in Moment((*around.before, *around.contents.containers, *reached)).containers.values()]
-    links = _open.links[-1] if _open.links else ()
-    return {id(c): c for c in (*known, *(x for link in links for x in link.pair)) if isinstance(c, (list, dict))}
+    return {id(c): c for c in (*known, *(x for link in _links() for x in link.pair)) if isinstance(c, (list, dict))}
 
 
 def after_branch(
@@ -303,7 +306,7 @@ def refuse_appended(around: Surroundings, appended: Iterable[Any], values: Itera
 def _linked() -> dict[int, set[int]]:
     """What may be one object, by identity, as branches and loops before have it."""
     found: dict[int, set[int]] = {}
-    for link in _open.links[-1] if _open.links else ():
+    for link in _links():
         a, b = map(id, link.pair)
         found.setdefault(a, set()).add(b)
         found.setdefault(b, set()).add(a)
@@ -318,7 +321,7 @@ def _link(
     """Link what is in places that may hold one object, as long as there are two."""
     if not _open.links:
         return
-    links = _open.links[-1]
+    links = _links()
     known = {frozenset(map(id, link.pair)): link for link in links}
     _note(links)
     for a, b in sorted(pairs):

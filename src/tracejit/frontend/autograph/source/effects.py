@@ -202,8 +202,9 @@ def dotted(node: ast.expr) -> bool:
 
 def array_of_flat(node: ast.expr) -> ast.Name | None:
     """The name of the array that is written to as ``a.flat``; None for anything else."""
-    flat = isinstance(node, ast.Attribute) and node.attr == "flat"
-    return node.value if flat and isinstance(node.value, ast.Name) else None  # type: ignore[attr-defined]
+    if isinstance(node, ast.Attribute) and node.attr == "flat" and isinstance(node.value, ast.Name):
+        return node.value
+    return None
 
 
 def own_nodes(*roots: ast.AST) -> Iterable[ast.AST]:
